@@ -1,0 +1,18 @@
+"""Reading comprehension by hypothesis: the EpiReader, and the readers it was compared with."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from epireader.answer import Answer, Mention, Reader
+
+__version__ = "0.1.0"
+__all__ = ["Answer", "Mention", "Reader", "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    # Torch takes a second or two to import, so it is left until somebody reads.
+    if name in ("Answer", "Mention", "Reader"):
+        from epireader import answer
+
+        return getattr(answer, name)
+    raise AttributeError(f"module 'epireader' has no attribute {name!r}")

@@ -1,0 +1,86 @@
+"""`epireader`: finds the command, runs it, and turns what goes wrong into one sentence and an exit code.
+
+Exit codes: 0 done, 1 bad input or a failed run, 2 a mistake on the command line, 130 stopped by Ctrl-C.
+"""
+
+import importlib
+import sys
+
+import click
+
+from epireader import __version__
+
+COMMANDS = {
+    "answer": "Answer a question about a story.",
+    "prepare": "Compile question files into a corpus.",
+    "train": "Train a reader on a corpus.",
+    "evaluate": "Measure a reader on questions.",
+    "compare": "Test whether one reader is better than another.",
+    "ensemble": "Join several runs into one model.",
+    "grid": "Train a reader with every setting of a grid.",
+    "tokenize": "Split a text into sentences and words.",
+}
+
+
+class Commands(click.Group):
+    """Commands whose modules are imported when they are used, so that help is quick."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command = getattr(importlib.import_module(f"epireader.cli.{cmd_name}"), cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="epireader")
+def cli() -> None:
+    """Find the missing word: reading comprehension with the EpiReader and the readers it was compared with.
+
+    \b
+    Example:
+      epireader answer --story story.txt --question "'Come in,' said XXXXX."
+    """
+
+
+def main() -> None:
+    try:
+        cli(standalone_mode=False)
+    except click.exceptions.Exit as exit_:
+        sys.exit(exit_.exit_code)
+    except click.Abort:
+        sys.exit(130)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+    except Exception as error:
+        if (sentence := explained(error)) is None:
+            raise
+        click.echo(f"epireader: {sentence}", err=True)
+        sys.exit(1)
+
+
+def explained(error: Exception) -> str | None:
+    """One sentence for what can go wrong in use; None for what can only be our own mistake."""
+    if type(error).__name__ == "OutOfMemoryError":
+        return "the GPU has too little memory for this; try a smaller training.batch_size or --device cpu"
+    if isinstance(error, OSError):
+        return f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
+    if isinstance(error, (ValueError, ArithmeticError)) and type(error).__module__.startswith("epireader"):
+        return str(error)
+    if type(error) is ValueError:
+        return str(error)
+    return None

@@ -1,0 +1,111 @@
+"""`epireader train`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from epireader.cli.show import Advance, percent, print_json, progress_bar, say
+
+if TYPE_CHECKING:
+    from epireader.evaluation.accuracy import Evaluation
+    from epireader.training.run import Progress
+
+
+@click.command()
+@click.argument("corpus", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--preset", required=True, help="A preset's name (as-reader, cbt-ne, cbt-cn, cnn, ...) or a TOML file.")
+@click.option(
+    "--out", required=True, type=click.Path(path_type=Path), help="The run's folder; it goes on where it stopped."
+)
+@click.option(
+    "--set", "overrides", multiple=True, metavar="SECTION.NAME=VALUE", help="Change a setting; may be repeated."
+)
+@click.option("--seed", type=int, help="Short for --set training.seed=N.")
+@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:N.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one line of JSON.")
+def train(
+    corpus: Path, preset: str, out: Path, overrides: tuple[str, ...], seed: int | None, device: str, as_json: bool
+) -> None:
+    """Train a reader on the prepared CORPUS.
+
+    A run that was stopped, by Ctrl-C, a crash or kill -9, goes on when the same command is given again. To train in
+    several processes, start it with torchrun.
+
+    \b
+    Examples:
+      epireader train corpora/cbt-cn --preset cbt-cn --out runs/cn
+      epireader train corpora/cbt-cn --preset as-reader --set model.hidden_dim=64 --out runs/small
+      torchrun --nproc-per-node 2 -m epireader train corpora/cnn --preset cnn --out runs/cnn
+    """
+    from epireader.data.corpus import open_corpus
+    from epireader.training.config import load_config
+    from epireader.training.loop import Interrupted
+    from epireader.training.loop import train as train_reader
+    from epireader.training.processes import join_processes
+
+    if seed is not None:
+        overrides = (*overrides, f"training.seed={seed}")
+    config = load_config(preset, overrides)
+    with join_processes(device) as processes, Screen(quiet=not processes.is_first) as screen:
+        try:
+            progress = train_reader(open_corpus(corpus), config, out, processes, screen)
+        except Interrupted:
+            screen.say(f"stopped and saved in {out}; give the same command to go on")
+            raise click.Abort from None
+        if not processes.is_first:
+            return
+    result = {
+        "run": str(out),
+        "best_epoch": progress.best_epoch + 1,
+        "valid_accuracy": progress.best_accuracy,
+        "epochs": progress.epoch,
+        "steps": progress.total_steps,
+        "seconds": round(progress.seconds, 1),
+    }
+    if as_json:
+        print_json(result)
+    else:
+        click.echo(
+            f"{out}: validation accuracy {percent(progress.best_accuracy)} after epoch {progress.best_epoch + 1}"
+        )
+
+
+class Screen:
+    """Shows a run: a bar an epoch on a terminal, a line an epoch everywhere."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        from contextlib import ExitStack
+
+        self._quiet = quiet
+        self._bar = ExitStack()
+        self._advance: Advance = lambda _: None
+
+    def __enter__(self) -> "Screen":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.close()
+
+    def say(self, text: str) -> None:
+        self._bar.close()
+        if not self._quiet:
+            say(text)
+
+    def epoch(self, number: int, steps: int, done: int) -> None:
+        if done:
+            self.say(f"going on in epoch {number + 1} after step {done} of {steps}")
+        if not self._quiet:
+            self._advance = self._bar.enter_context(progress_bar(f"Epoch {number + 1}", steps, unit="steps"))
+            self._advance(done)
+
+    def step(self) -> None:
+        self._advance(1)
+
+    def validated(self, progress: "Progress", evaluation: "Evaluation") -> None:
+        best = "  (best so far)" if progress.best_epoch == progress.epoch else ""
+        k = max(evaluation.recall_at)
+        self.say(
+            f"epoch {progress.epoch + 1}: validation accuracy {percent(evaluation.final.value)},"
+            f" Extractor {percent(evaluation.extractor.value)}, recall@{k} {percent(evaluation.recall_at[k].value)}{best}"
+        )

@@ -1,0 +1,1 @@
+"""Cloze questions: from files to examples, to columns, to batches of tensors."""

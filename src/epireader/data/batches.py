@@ -1,0 +1,212 @@
+"""From columns to batches of padded tensors, all of it on the device where the columns lie.
+
+The order of an epoch is planned on the host, once, from the sizes of the questions (`plan_epoch`). A step then hands
+over one row of that plan and the shape it needs; nothing on the device is waited for.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from epireader.data.questions import Questions, Shape
+from epireader.data.ragged import Ragged
+from epireader.data.vocabulary import BLANK_ID, FIRST_STRANGER_ID, PAD_ID, Vocabulary
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Questions side by side. Words are ids of the reader's vocabulary; padding is `PAD_ID`."""
+
+    passage: Int[Tensor, "batch doc"]
+    sentence_of: Int[Tensor, "batch doc"]
+    """The number of the sentence each word stands in; for padding, the number of sentences in the widest passage."""
+    sentence_length: Int[Tensor, "batch sent"]
+    """Words in each sentence; 0 for one that only pads."""
+    question: Int[Tensor, "batch q"]
+    candidates: Int[Tensor, "batch cand phrase"]
+    answer: Int[Tensor, " batch"]
+    """The right candidate's number; negative where it is unknown or not among the candidates."""
+    row: Int[Tensor, " batch"]
+    """The question's number in its corpus."""
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    @cached_property
+    def passage_mask(self) -> Bool[Tensor, "batch doc"]:
+        return self.passage != PAD_ID
+
+    @cached_property
+    def sentence_mask(self) -> Bool[Tensor, "batch sent"]:
+        return self.sentence_length > 0
+
+    @cached_property
+    def question_mask(self) -> Bool[Tensor, "batch q"]:
+        return self.question != PAD_ID
+
+    @cached_property
+    def candidate_mask(self) -> Bool[Tensor, "batch cand"]:
+        return self.candidates[:, :, 0] != PAD_ID
+
+    @cached_property
+    def answer_mask(self) -> Bool[Tensor, " batch"]:
+        return self.answer >= 0
+
+    @cached_property
+    def blank(self) -> Int[Tensor, " batch"]:
+        """Where the blank stands in each question."""
+        return (self.question == BLANK_ID).int().argmax(dim=1)
+
+
+class BatchCutter:
+    """Cuts batches out of questions for a reader with this vocabulary."""
+
+    def __init__(self, questions: Questions, vocabulary: Vocabulary, device: torch.device | str = "cpu") -> None:
+        device = torch.device(device)
+        self.sizes = questions.sizes
+        self._device = device
+        self._sequences = questions.sequences.to(device)
+        self._passages = questions.passages.to(device)
+        self._questions = questions.questions.to(device)
+        self._candidates = questions.candidates.to(device)
+        self._answers = questions.answers.to(device)
+        ids = vocabulary.ids_of(questions.lexicon)
+        ids[0] = PAD_ID
+        self._has_strangers = bool((ids < 0).any())
+        self._ids = ids.to(device)
+        self._strangers = vocabulary.strangers
+        self._entities = EntityShuffler(vocabulary, device)
+
+    def cut(self, rows: Int[Tensor, " batch"], shape: Shape, *, shuffle: int | None = None) -> Batch:
+        """The questions `rows` as a batch of the given shape.
+
+        With `shuffle`, the anonymous entities of each question trade names, differently for every number given.
+        """
+        rows = rows.to(self._device)
+        everywhere = torch.ones_like(rows, dtype=torch.bool)
+        sentences, sentence_mask = self._passages.take(rows, everywhere, shape.sentences)
+        passage, sentence_of, sentence_length = lay_end_to_end(self._sequences, sentences, sentence_mask, shape.words)
+        question, _ = self._sequences.take(self._questions[rows], everywhere, shape.question)
+        phrases, phrase_mask = self._candidates.take(rows, everywhere, shape.candidates)
+        candidates, _ = self._sequences.take(phrases, phrase_mask, shape.phrase)
+        passage, question, candidates = self._encode(passage, question, candidates)
+        batch = Batch(
+            passage=passage,
+            sentence_of=sentence_of,
+            sentence_length=sentence_length,
+            question=question,
+            candidates=candidates,
+            answer=self._answers[rows].long(),
+            row=rows,
+        )
+        return batch if shuffle is None else self._entities.shuffled(batch, shuffle)
+
+    def _encode(
+        self,
+        passage: Int[Tensor, "batch doc"],
+        question: Int[Tensor, "batch q"],
+        candidates: Int[Tensor, "batch cand phrase"],
+    ) -> tuple[Int[Tensor, "batch doc"], Int[Tensor, "batch q"], Int[Tensor, "batch cand phrase"]]:
+        flat = torch.cat([passage, question, candidates.flatten(1)], dim=1)
+        ids = self._ids[flat]
+        if self._has_strangers:
+            rank = first_appearance_ranks(ids, ids < 0)
+            ids = torch.where(ids < 0, FIRST_STRANGER_ID + rank % self._strangers, ids)
+        parts = ids.split([passage.shape[1], question.shape[1], candidates[0].numel()], dim=1)
+        return parts[0], parts[1], parts[2].view(candidates.shape)
+
+
+class EntityShuffler:
+    """Renames the anonymous entities of CNN / Daily Mail, so that a reader cannot learn anything about one of them."""
+
+    def __init__(self, vocabulary: Vocabulary, device: torch.device) -> None:
+        self._entities = vocabulary.entity_ids.to(device)
+        self._identity = torch.arange(len(vocabulary), device=device)
+
+    def shuffled(self, batch: Batch, shuffle: int) -> Batch:
+        """The batch with a permutation of entities for each question that depends on its row and `shuffle` alone."""
+        if not len(self._entities):
+            return batch
+        keys = mixed(
+            mixed(batch.row.long() + 1, shuffle)[:, None] + torch.arange(len(self._entities), device=batch.row.device),
+            0,
+        )
+        renamed = self._identity.repeat(len(batch), 1)
+        renamed[:, self._entities] = self._entities[keys.argsort(dim=1)]
+        return replace(
+            batch,
+            passage=renamed.gather(1, batch.passage),
+            question=renamed.gather(1, batch.question),
+            candidates=renamed.gather(1, batch.candidates.flatten(1)).view(batch.candidates.shape),
+        )
+
+
+def lay_end_to_end(
+    sequences: Ragged, sentences: Int[Tensor, "batch sent"], sentence_mask: Bool[Tensor, "batch sent"], width: int
+) -> tuple[Int[Tensor, "batch {width}"], Int[Tensor, "batch {width}"], Int[Tensor, "batch sent"]]:
+    """The words of the sentences one after the other, the number of the sentence each stands in, and their lengths."""
+    start = sequences.offsets[sentences]
+    length = torch.where(sentence_mask, sequences.offsets[sentences + 1] - start, 0)
+    end = length.cumsum(dim=1)
+    position = torch.arange(width, device=sentences.device).expand(len(sentences), width)
+    sentence_of = torch.searchsorted(end, position.contiguous(), right=True)
+    inside = position < end[:, -1:]
+    clamped = sentence_of.clamp(max=sentences.shape[1] - 1)
+    index = (start - end + length).gather(1, clamped) + position
+    words = torch.where(inside, sequences.values[torch.where(inside, index, 0)], 0)
+    return words, torch.where(inside, sentence_of, sentences.shape[1]), length
+
+
+def first_appearance_ranks(values: Int[Tensor, "batch n"], mask: Bool[Tensor, "batch n"]) -> Int[Tensor, "batch n"]:
+    """For each masked value, how many other masked values appeared in its row before it first did; 0 elsewhere."""
+    ordered, order = torch.where(mask, values, torch.iinfo(values.dtype).max).sort(dim=1, stable=True)
+    starts = torch.ones_like(mask)
+    starts[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    is_first = torch.zeros_like(mask).scatter(1, order, starts) & mask
+    rank_at_first = is_first.cumsum(dim=1) - 1
+    places = torch.arange(values.shape[1], device=values.device)
+    group_start = torch.where(starts, places, 0).cummax(dim=1).values
+    ranks_in_order = rank_at_first.gather(1, order.gather(1, group_start))
+    ranks = torch.zeros_like(ranks_in_order).scatter(1, order, ranks_in_order)
+    return torch.where(mask, ranks, 0)
+
+
+def mixed(values: Int[Tensor, "*shape"], salt: int) -> Int[Tensor, "*shape"]:
+    """64 well-mixed bits from each value and a salt: random numbers that need no state, the same on every device."""
+    x = values + (salt * 0x9E3779B97F4A7C15 % 2**63)
+    for multiplier in (0x3F58476D1CE4E5B9, 0x14D049BB133111EB):
+        x = (x ^ ((x >> 30) & (2**34 - 1))) * multiplier
+    return x ^ ((x >> 31) & (2**33 - 1))
+
+
+def plan_epoch(
+    lengths: np.ndarray, batch_size: int, *, seed: int, epoch: int, read_ahead: int = 10, world: int = 1
+) -> list[np.ndarray]:
+    """The batches of one epoch: shuffled, grouped by length within `read_ahead` batches, shuffled again.
+
+    Every question comes once; the last batch may be smaller. It depends on its arguments alone, so a run that was
+    stopped goes on with the very batches it had left. With several processes (`world`) every batch can be shared
+    out evenly: the few questions left over sit this epoch out.
+    """
+    random = np.random.default_rng([seed, epoch])
+    order = random.permutation(len(lengths))
+    if world > 1:
+        order = order[: len(order) - len(order) % world]
+    batches: list[np.ndarray] = []
+    for start in range(0, len(order), batch_size * read_ahead):
+        block = order[start : start + batch_size * read_ahead]
+        block = block[np.argsort(lengths[block], kind="stable")]
+        batches += [block[n : n + batch_size] for n in range(0, len(block), batch_size)]
+    return [batches[n] for n in random.permutation(len(batches))]
+
+
+def in_order_of_length(lengths: np.ndarray, batch_size: int) -> Iterator[np.ndarray]:
+    """Batches for evaluation: every question once, longest first, so that the largest batch comes first."""
+    order = np.argsort(-lengths, kind="stable")
+    for start in range(0, len(order), batch_size):
+        yield order[start : start + batch_size]

@@ -1,0 +1,162 @@
+"""People's own questions: one JSON object a line.
+
+    {"passage": "The fox sat down. The crow looked at him.", "question": "'Sing!' said the XXXXX.",
+     "candidates": ["crow", "fox"], "answer": "fox"}
+
+(on one line). The passage may also be a list of sentences. Without candidates every word of the passage is one;
+without an answer the question can be asked, but neither trained on nor counted.
+"""
+
+import json
+from collections.abc import Iterator
+from difflib import get_close_matches
+from sys import intern
+
+from epireader.data.example import BLANK, BadExample, Example, Words
+from epireader.data.sources import (
+    OnBad,
+    TextFile,
+    checked,
+    cut,
+    decode,
+    distinct,
+    one_blank,
+    placed,
+    without_blank,
+    without_mark,
+)
+
+KEYS = ("passage", "question", "candidates", "answer")
+
+
+def looks_like_jsonl(start: bytes) -> bool:
+    """Whether a file that starts so holds questions as JSON objects."""
+    line = start.lstrip().split(b"\n", 1)[0]
+    return line.startswith(b"{") and b'"question"' in line
+
+
+def read_jsonl(file: TextFile, *, sentence_limit: int, on_bad: OnBad) -> Iterator[Example]:
+    """The questions of a JSONL file; one that cannot be read goes to `on_bad`. Empty lines are passed over."""
+    for number, line in enumerate(file.stream, start=1):
+        if line.isspace():
+            continue
+        where = f"{file.where}:{number}"
+        try:
+            with placed(where):
+                example = _example(decode(without_mark(line, number)), where, sentence_limit)
+        except BadExample as bad:
+            on_bad(bad)
+        else:
+            yield example
+
+
+def _example(line: str, where: str, sentence_limit: int) -> Example:
+    fields = _fields(line)
+    answer = fields.get("answer")
+    return Example(
+        sentences=tuple(piece for words in _sentences(fields["passage"]) for piece in cut(words, sentence_limit)),
+        question=_question(_text("question", fields["question"])),
+        candidates=_candidates(fields),
+        answer=None if answer is None else _phrase(_text("answer", answer)),
+        where=where,
+    )
+
+
+def _fields(line: str) -> dict[str, object]:
+    try:
+        value = json.loads(line, object_pairs_hook=_no_key_twice)
+    except RecursionError:
+        raise BadExample("the JSON is nested too deeply") from None
+    except json.JSONDecodeError as error:
+        raise BadExample(f"this is not JSON: {error.msg} at column {error.colno}") from None
+    except BadExample:
+        raise
+    except ValueError as error:  # a number too long for Python
+        raise BadExample(f"this is not JSON we can read: {error}") from None
+    if not isinstance(value, dict):
+        raise BadExample(f"each line must be a JSON object with {', '.join(KEYS)}; this is {_json_type(value)}")
+    for key in value:
+        if key not in KEYS:
+            near = get_close_matches(key.lower(), KEYS, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"the keys are {', '.join(KEYS)}"
+            raise BadExample(f"unknown key {key!r}; {hint}")
+    for key in ("passage", "question"):
+        if key not in value:
+            raise BadExample(f"{key!r} is missing")
+    return value
+
+
+def _no_key_twice(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise BadExample("a key is given twice")
+    return fields
+
+
+def _text(key: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise BadExample(f"{key!r} must be a text, it is {_json_type(value)}")
+    if not checked(value).strip():
+        raise BadExample(f"{key!r} is empty")
+    return value
+
+
+def _texts(key: str, value: object) -> list[str]:
+    """A list of texts; empty ones are left out."""
+    if not isinstance(value, list):
+        raise BadExample(f"{key!r} must be a list of texts, it is {_json_type(value)}")
+    for item in value:
+        if not isinstance(item, str):
+            raise BadExample(f"{key!r} must be a list of texts, it has {_json_type(item)} in it")
+    return [checked(item) for item in value if item.strip()]
+
+
+def _sentences(passage: object) -> list[Words]:
+    from epireader.text import split_sentences
+
+    if isinstance(passage, list):
+        return [_words(without_blank(sentence)) for sentence in _texts("passage", passage)]
+    tokens = split_sentences(without_blank(_text("passage", passage)))
+    return [tuple(intern(token.text) for token in sentence) for sentence in tokens]
+
+
+def _question(text: str) -> Words:
+    """The words of a question. The blank is one of them even where a word or a sign is glued to it."""
+    from epireader.text import tokenize_sentence
+
+    before, after = one_blank(text)
+    start, end = len(before), len(before) + len(BLANK)
+    whole = before + BLANK + after
+    words: list[str] = []
+    for token in tokenize_sentence(whole):
+        if token.end <= start or token.start >= end:
+            words.append(token.text)
+        else:
+            words += filter(None, (whole[token.start : start], BLANK, whole[end : token.end]))
+    return tuple(map(intern, words))
+
+
+def _candidates(fields: dict[str, object]) -> tuple[Words, ...]:
+    if fields.get("candidates") is None:
+        return ()
+    candidates = distinct([_phrase(text) for text in _texts("candidates", fields["candidates"])])
+    if not candidates:
+        raise BadExample("'candidates' is empty; leave it out to let every word of the passage be one")
+    return candidates
+
+
+def _phrase(text: str) -> Words:
+    """The words of a candidate or an answer, which is no sentence: `Marley Jr.` does not end in a full stop."""
+    words = _words(text)
+    return words[:-1] if len(words) > 1 and words[-1] == "." and not text.rstrip().endswith((" .", "..")) else words
+
+
+def _words(sentence: str) -> Words:
+    from epireader.text import tokenize_sentence
+
+    return tuple(intern(token.text) for token in tokenize_sentence(sentence))
+
+
+def _json_type(value: object) -> str:
+    names = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
+    return names.get(type(value), "a number")

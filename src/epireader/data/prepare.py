@@ -1,0 +1,102 @@
+"""Compiling sources into a corpus (`epireader prepare`)."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from epireader import __version__
+from epireader.data.corpus import Corpus, CorpusRecord, SourceRecord, choose_split, is_corpus, open_corpus, write_corpus
+from epireader.data.example import BadExample
+from epireader.data.loading import SENTENCE_LIMIT, read_examples
+from epireader.data.questions import Lexicon, Questions, QuestionsBuilder
+from epireader.data.statistics import StatisticsCounter
+from epireader.files import folder_made_beside, sha256_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrepareOptions:
+    """How sources are read."""
+
+    kind: str | None = None
+    """Which of CBT's kinds of question: NE, CN, V or P."""
+    split: str | None = None
+    """The split every question goes to; otherwise the names of the files say."""
+    sentence_limit: int = SENTENCE_LIMIT
+    """A sentence of more words than this is cut into pieces."""
+
+
+@dataclass
+class SkippedQuestions:
+    """Bad questions, counted and listed, where they are to be skipped."""
+
+    listed: list[BadExample] = field(default_factory=list)
+    count: int = 0
+    most_listed: int = 1000
+
+    def __call__(self, bad: BadExample) -> None:
+        self.count += 1
+        if len(self.listed) < self.most_listed:
+            self.listed.append(bad)
+
+
+def prepare(
+    sources: Iterable[Path],
+    out: Path,
+    options: PrepareOptions,
+    *,
+    skipped: SkippedQuestions | None = None,
+    on_bytes: Callable[[int], None] | None = None,
+) -> Corpus:
+    """Compile the questions of `sources` into the folder `out`, which must not exist."""
+    sources = list(sources)
+    with folder_made_beside(out) as folder:
+        lexicon = Lexicon()
+        builders: dict[str, QuestionsBuilder] = {}
+        counters: dict[str, StatisticsCounter] = {}
+        for source in sources:
+            for split, example in read_examples(
+                source,
+                kind=options.kind,
+                on_bad=skipped,
+                on_bytes=on_bytes,
+                sentence_limit=options.sentence_limit,
+            ):
+                split = options.split or split
+                if split not in builders:
+                    builders[split] = QuestionsBuilder(lexicon)
+                    counters[split] = StatisticsCounter()
+                builders[split].add(example)
+                counters[split].add(example)
+        if not builders:
+            raise ValueError(
+                f"no questions in {', '.join(map(str, sources))}" + (", all were skipped" if skipped else "")
+            )
+        record = CorpusRecord(
+            made_by=f"epireader {__version__}",
+            sources=tuple(SourceRecord(source.name, _bytes(source), sha256_of(source)) for source in sources),
+            options={"kind": options.kind, "split": options.split, "sentence_limit": options.sentence_limit},
+            skipped=skipped.count if skipped else 0,
+            statistics={split: counter.result() for split, counter in counters.items()},
+        )
+        write_corpus(folder, builders, record)
+    return open_corpus(out)
+
+
+def open_questions(
+    source: Path, *, split: str | None = None, kind: str | None = None, skipped: SkippedQuestions | None = None
+) -> Questions:
+    """The questions of a prepared corpus, or of any file, folder or archive, which is then read into memory."""
+    if is_corpus(source):
+        corpus = open_corpus(source)
+        return corpus.questions(choose_split(corpus.splits, split, source))
+    builders: dict[str, QuestionsBuilder] = {}
+    for found, example in read_examples(source, kind=kind, on_bad=skipped):
+        builders.setdefault(found, QuestionsBuilder()).add(example)
+    if not builders:
+        raise ValueError(f"{source} has no questions that can be read")
+    return builders[choose_split(builders, split, source)].build()
+
+
+def _bytes(source: Path) -> int:
+    files = source.rglob("*") if source.is_dir() else [source]
+    return sum(file.stat().st_size for file in files if file.is_file())

@@ -1,0 +1,49 @@
+"""Rows of different lengths in one flat array: the form in which a corpus lies on disk and on a device."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Ragged:
+    """Row r is `values[offsets[r]:offsets[r + 1]]`."""
+
+    values: Int[Tensor, " values"]
+    offsets: Int[Tensor, " rows_and_one"]
+
+    @classmethod
+    def from_lengths(cls, values: Int[Tensor, " values"], lengths: Int[Tensor, " rows"]) -> "Ragged":
+        offsets = torch.zeros(len(lengths) + 1, dtype=torch.int64)
+        torch.cumsum(lengths, dim=0, out=offsets[1:])
+        return cls(values, offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> Int[Tensor, " rows"]:
+        return self.offsets.diff()
+
+    def row(self, number: int) -> Int[Tensor, " row"]:
+        return self.values[int(self.offsets[number]) : int(self.offsets[number + 1])]
+
+    def to(self, device: torch.device) -> "Ragged":
+        return Ragged(self.values.to(device), self.offsets.to(device))
+
+    def take(
+        self, rows: Int[Tensor, "*shape"], present: Bool[Tensor, "*shape"], width: int
+    ) -> tuple[Int[Tensor, "*shape {width}"], Bool[Tensor, "*shape {width}"]]:
+        """The rows asked for side by side, and a mask that is True where there is a value.
+
+        A row that is not `present` comes out empty; rows longer than `width` are cut.
+        """
+        rows = torch.where(present, rows, 0)
+        start = self.offsets[rows]
+        length = torch.where(present, self.offsets[rows + 1] - start, 0)
+        columns = torch.arange(width, device=rows.device)
+        mask = columns < length[..., None]
+        index = torch.where(mask, start[..., None] + columns, 0)
+        return torch.where(mask, self.values[index], 0), mask

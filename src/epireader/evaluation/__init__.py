@@ -1,0 +1,1 @@
+"""What readers say, and how good it is."""

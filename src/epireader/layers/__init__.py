@@ -1,0 +1,1 @@
+"""The pieces readers are built from."""

@@ -1,0 +1,48 @@
+"""Pointing at words, and adding up what is pointed at: equations 1 and 2."""
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from epireader.data.vocabulary import PAD_ID
+from epireader.layers.masking import masked_log_softmax, masked_logsumexp
+
+
+def pointer_log_attention(
+    states: Float[Tensor, "batch doc out"],
+    question: Float[Tensor, "batch out"],
+    passage_mask: Bool[Tensor, "batch doc"],
+) -> Float[Tensor, "batch doc"]:
+    """log of the probability that each word of the passage answers the question."""
+    scores = torch.einsum("bno,bo->bn", states, question).float()
+    return masked_log_softmax(scores, passage_mask)  # log s_i, eq. 1
+
+
+def mentions(
+    passage: Int[Tensor, "batch doc"], candidates: Int[Tensor, "batch cand phrase"]
+) -> Float[Tensor, "batch cand doc"]:
+    """Each word's share in each candidate: 1/n at each of the n words of every place where the candidate stands.
+
+    For a candidate of one word that is 1 wherever the word stands and 0 elsewhere.
+    """
+    phrase = candidates.shape[2]
+    length = (candidates != PAD_ID).sum(dim=2)
+    starts = (length > 0)[:, :, None] & torch.ones_like(passage, dtype=torch.bool)[:, None, :]
+    for offset in range(phrase):
+        shifted = torch.nn.functional.pad(passage[:, offset:], (0, min(offset, passage.shape[1])), value=PAD_ID)
+        same = shifted[:, None, :] == candidates[:, :, None, offset]
+        starts = starts & (same | (offset >= length)[:, :, None])
+    counts = starts.float()
+    for offset in range(1, phrase):
+        continues = starts & (offset < length)[:, :, None]
+        counts[:, :, offset:] += continues[:, :, : passage.shape[1] - offset] if offset < passage.shape[1] else 0
+    return counts / length.clamp(min=1)[:, :, None]
+
+
+def attention_sum(
+    log_attention: Float[Tensor, "batch doc"], shares: Float[Tensor, "batch cand doc"]
+) -> Float[Tensor, "batch cand"]:
+    """log of the attention each candidate gets over all its mentions; -inf for one that is not in the passage."""
+    mentioned = shares > 0
+    weighted = log_attention[:, None, :] + shares.masked_fill(~mentioned, 1.0).log()
+    return masked_logsumexp(weighted, mentioned)  # log P(w | T, Q), eq. 2

@@ -1,0 +1,35 @@
+"""Several readers as one: their probabilities are averaged. An ensemble is a folder with one file, `ensemble.json`."""
+
+import json
+import os
+from pathlib import Path
+
+from epireader.files import folder_made_beside
+from epireader.readers.saved import BadModel, Model, find_model, load_model
+
+FORMAT = "epireader-ensemble"
+
+
+def save_ensemble(folder: Path, members: list[Path]) -> None:
+    """Make the folder; members are kept by their paths relative to it, so that all can be moved together."""
+    if len(members) < 2:
+        raise ValueError(f"an ensemble needs at least two members, got {len(members)}")
+    for member in members:
+        load_model(member)
+    paths = [os.path.relpath(member.resolve(), folder.resolve()) for member in members]
+    with folder_made_beside(folder) as beside:
+        text = json.dumps({"format": FORMAT, "members": paths}, indent=2)
+        (beside / "ensemble.json").write_text(text + "\n", encoding="utf-8")
+
+
+def load_members(name: str) -> list[Model]:
+    """The readers of a run, of an ensemble, or of a bundled model."""
+    folder = find_model(name)
+    record_path = folder / "ensemble.json"
+    if not record_path.is_file():
+        return [load_model(folder)]
+    try:
+        members = json.loads(record_path.read_text(encoding="utf-8"))["members"]
+        return [load_model(folder / member) for member in members]
+    except (json.JSONDecodeError, KeyError, TypeError) as error:
+        raise BadModel(f"{record_path} does not describe an ensemble ({error})") from None

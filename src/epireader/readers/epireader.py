@@ -1,0 +1,103 @@
+"""The EpiReader (section 3): the Extractor proposes answers, the Reasoner tests them, and both decide."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from epireader.data.batches import Batch
+from epireader.layers.attention import attention_sum, mentions
+from epireader.layers.embedding import word_embedding
+from epireader.layers.masking import masked_log_softmax, spread_log_probs
+from epireader.readers.extractor import Extractor
+from epireader.readers.hypotheses import choose_hypotheses
+from epireader.readers.losses import margin_loss, negative_log_likelihood
+from epireader.readers.reading import Evidence, Loss, Reading
+from epireader.readers.reasoner import Reasoner
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpiReaderConfig:
+    """Sizes of the EpiReader (the paper's Table 1) and the weights of its losses."""
+
+    embedding_dim: int = 300
+    """D, the width of a word vector."""
+    hidden_dim: int = 128
+    """d, the width of one direction of the Extractor's GRUs."""
+    hypotheses: int = 5
+    """K, how many answers the Extractor proposes."""
+    filter_width: int = 3
+    """m, how many words a filter spans."""
+    filters: int = 16
+    """N_F, how many filters there are."""
+    reasoner_hidden_dim: int = 32
+    """d_S, the width of the Reasoner's GRU."""
+    wide_convolution: bool = True
+    """Whether filters reach over the ends of a sentence; otherwise only windows within it count."""
+    reasoner_weight: float = 50.0
+    """lambda, the weight of the Reasoner's loss."""
+    margin: float = 0.04
+    """gamma, by how much the right hypothesis must win."""
+
+    def __post_init__(self) -> None:
+        for name in ("embedding_dim", "hidden_dim", "hypotheses", "filter_width", "filters", "reasoner_hidden_dim"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"model.{name} must be at least 1, got {getattr(self, name)}")
+
+
+class EpiReader(nn.Module):
+    """Extract, hypothesise, test."""
+
+    def __init__(self, config: EpiReaderConfig, words: int) -> None:
+        super().__init__()
+        self.config = config
+        self.embedding = word_embedding(words, config.embedding_dim)
+        self.extractor = Extractor(config.embedding_dim, config.hidden_dim)
+        self.reasoner = Reasoner(
+            embedding_dim=config.embedding_dim,
+            filters=config.filters,
+            width=config.filter_width,
+            hidden_dim=config.reasoner_hidden_dim,
+            wide=config.wide_convolution,
+        )
+
+    def forward(self, batch: Batch) -> Reading:
+        """Read a batch. While training, the right answer is always among the hypotheses."""
+        log_attention = self.extractor(
+            self.embedding(batch.passage), batch.passage_mask, self.embedding(batch.question), batch.question_mask
+        )
+        log_probs = attention_sum(log_attention, mentions(batch.passage, batch.candidates))
+        keep = batch.answer if self.training else None
+        chosen = choose_hypotheses(log_probs.detach(), batch.candidate_mask, self.config.hypotheses, keep)
+        evidence = self._weigh(batch, chosen, log_probs.gather(1, chosen))
+        return Reading(
+            log_probs=spread_log_probs(evidence.combined_log_probs, chosen, log_probs.shape[1]),
+            first_log_probs=log_probs,
+            log_attention=log_attention,
+            evidence=evidence,
+        )
+
+    def _weigh(self, batch: Batch, chosen: torch.Tensor, log_probs: torch.Tensor) -> Evidence:
+        phrases = chosen[..., None].expand(-1, -1, batch.candidates.shape[2])
+        entailment = self.reasoner(self.embedding, batch, batch.candidates.gather(1, phrases))
+        mask = batch.candidate_mask.gather(1, chosen)
+        evidence = masked_log_softmax(entailment.scores.float(), mask)  # log e_k
+        return Evidence(
+            hypotheses=chosen,
+            log_probs=evidence,
+            combined_log_probs=masked_log_softmax(evidence + log_probs, mask),  # log pi_k, eq. 4
+            by_sentence=entailment.by_sentence,
+        )
+
+    def loss(self, reading: Reading, batch: Batch) -> Loss:
+        assert reading.evidence is not None
+        chosen = reading.evidence.hypotheses
+        extractor = negative_log_likelihood(reading.first_log_probs, batch.answer)
+        reasoner = margin_loss(
+            reading.evidence.combined_log_probs,
+            chosen == batch.answer[:, None],
+            batch.candidate_mask.gather(1, chosen),
+            self.config.margin,
+        )
+        total = extractor + self.config.reasoner_weight * reasoner  # L_ER, eq. 7
+        return Loss(total, {"extractor": extractor.detach(), "reasoner": reasoner.detach()})

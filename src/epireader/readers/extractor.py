@@ -1,0 +1,63 @@
+"""The Extractor (section 3.2): points at likely answers. On its own it is the Attention Sum Reader (Kadlec et al. 2016)."""
+
+from dataclasses import dataclass
+
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from epireader.data.batches import Batch
+from epireader.layers.attention import attention_sum, mentions, pointer_log_attention
+from epireader.layers.embedding import word_embedding
+from epireader.layers.gru import BiGRU
+from epireader.readers.losses import negative_log_likelihood
+from epireader.readers.reading import Loss, Reading
+
+
+class Extractor(nn.Module):
+    """Two biGRUs, one over the passage and one over the question, whose states are compared word by word."""
+
+    def __init__(self, embedding_dim: int, hidden_dim: int) -> None:
+        super().__init__()
+        self.passage_encoder = BiGRU(embedding_dim, hidden_dim)  # f
+        self.question_encoder = BiGRU(embedding_dim, hidden_dim)  # g
+
+    def forward(
+        self,
+        passage: Float[Tensor, "batch doc emb"],
+        passage_mask: Bool[Tensor, "batch doc"],
+        question: Float[Tensor, "batch q emb"],
+        question_mask: Bool[Tensor, "batch q"],
+    ) -> Float[Tensor, "batch doc"]:
+        """log s: the log-probability that each word of the passage is the answer (eq. 1)."""
+        words = self.passage_encoder(passage, passage_mask).states
+        whole = self.question_encoder(question, question_mask).final
+        return pointer_log_attention(words, whole, passage_mask)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttentionSumConfig:
+    """Sizes of the Attention Sum Reader."""
+
+    embedding_dim: int = 256
+    """D, the width of a word vector."""
+    hidden_dim: int = 128
+    """d, the width of one direction of a GRU."""
+
+
+class AttentionSumReader(nn.Module):
+    """The Extractor alone: the candidate that gets the most attention is the answer."""
+
+    def __init__(self, config: AttentionSumConfig, words: int) -> None:
+        super().__init__()
+        self.embedding = word_embedding(words, config.embedding_dim)
+        self.extractor = Extractor(config.embedding_dim, config.hidden_dim)
+
+    def forward(self, batch: Batch) -> Reading:
+        log_attention = self.extractor(
+            self.embedding(batch.passage), batch.passage_mask, self.embedding(batch.question), batch.question_mask
+        )
+        log_probs = attention_sum(log_attention, mentions(batch.passage, batch.candidates))
+        return Reading(log_probs=log_probs, first_log_probs=log_probs, log_attention=log_attention)
+
+    def loss(self, reading: Reading, batch: Batch) -> Loss:
+        return Loss(negative_log_likelihood(reading.log_probs, batch.answer))

@@ -1,0 +1,56 @@
+"""What every reader takes and gives."""
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from epireader.data.batches import Batch
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What a second stage made of the hypotheses that the first one proposed."""
+
+    hypotheses: Int[Tensor, "batch hyp"]
+    """The candidates that were put to the test, by number."""
+    log_probs: Float[Tensor, "batch hyp"]
+    """log e, the Reasoner's own view of them."""
+    combined_log_probs: Float[Tensor, "batch hyp"]
+    """log pi, with the Extractor's view taken in."""
+    by_sentence: Float[Tensor, "batch hyp sent"]
+    """The score y of each hypothesis after every sentence."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """What a reader made of a batch."""
+
+    log_probs: Float[Tensor, "batch cand"]
+    """Its final word on every candidate; -inf for one it ruled out."""
+    first_log_probs: Float[Tensor, "batch cand"]
+    """Its view before any reranking (for the EpiReader: the Extractor's); the same as the final one where it has none."""
+    log_attention: Float[Tensor, "batch doc"] | None = None
+    """Where it looked in the passage, if it points."""
+    evidence: Evidence | None = None
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What training makes small, and what it is made of."""
+
+    total: Float[Tensor, ""]
+    parts: dict[str, Tensor] = field(default_factory=dict)
+
+
+class ReaderModule(Protocol):
+    """A reader is an `nn.Module` with these two methods, built from (its config, number of words in the vocabulary)."""
+
+    def __call__(self, batch: Batch) -> Reading:
+        """Read a batch."""
+        ...
+
+    def loss(self, reading: Reading, batch: Batch) -> Loss:
+        """The mean loss of a batch over its questions; one that cannot be learnt from counts 0."""
+        ...

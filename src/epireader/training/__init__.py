@@ -1,0 +1,1 @@
+"""Teaching a reader."""

@@ -1,0 +1,117 @@
+"""Everything a run can be told, and the presets."""
+
+import dataclasses
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from epireader.readers.saved import reader_settings
+from epireader.settings import BadSetting, from_mapping, nearest, parse_override
+
+PRESETS = Path(__file__).parent / "presets"
+
+
+@dataclass(frozen=True, kw_only=True)
+class VocabularyConfig:
+    """Which words get vectors of their own."""
+
+    min_count: int = 1
+    """A word that stands fewer times than this in the training text is a stranger."""
+    max_words: int = 0
+    """Only so many words, the most frequent; 0: all of them."""
+    strangers: int = 64
+    """How many vectors strangers share."""
+    lowercase: bool = False
+    """Whether case is forgotten."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingConfig:
+    """How a reader is taught (section 5.1 of the paper, where it says)."""
+
+    batch_size: int = 32
+    """Questions in a step, over all processes together."""
+    learning_rate: float = 0.001
+    """Adam's."""
+    l2: float = 0.0
+    """Weight of the squared matrices in the loss; biases and word vectors are left alone."""
+    clip_norm: float = 0.0
+    """Gradients longer than this are shortened to it; 0: never."""
+    patience: int = 2
+    """Stop after so many epochs without a gain on the validation questions."""
+    max_epochs: int = 20
+    """Stop after so many epochs in any case."""
+    seed: int = 0
+    """Draws the first weights and the order of the questions."""
+    read_ahead: int = 10
+    """So many batches are read ahead and sorted by length."""
+    shuffle_entities: bool = False
+    """Whether the anonymous entities of CNN / Daily Mail trade names every time a question is read."""
+    precision: str = "tf32"
+    """fp32, tf32 (the GPU's faster fp32) or bf16 (mixed)."""
+    log_every: int = 100
+    """Write the loss down every so many steps."""
+    checkpoint_every: int = 1000
+    """Save so that the run can go on after a crash, every so many steps."""
+
+    def __post_init__(self) -> None:
+        for name in ("batch_size", "patience", "max_epochs", "read_ahead", "log_every", "checkpoint_every"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"training.{name} must be at least 1, got {getattr(self, name)}")
+        if self.precision not in ("fp32", "tf32", "bf16"):
+            raise ValueError(f"training.precision must be fp32, tf32 or bf16, got {self.precision!r}")
+        if self.learning_rate <= 0:
+            raise ValueError(f"training.learning_rate must be above 0, got {self.learning_rate}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """A whole run. `model` is the settings dataclass of `reader`."""
+
+    reader: str
+    model: Any
+    vocabulary: VocabularyConfig = field(default_factory=VocabularyConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, Any]) -> "Config":
+        sections = ("reader", "model", "vocabulary", "training")
+        for name in values:
+            if name not in sections:
+                raise BadSetting(f"there is no setting {name}{nearest(name, sections)}")
+        reader = values.get("reader", "epireader")
+        return cls(
+            reader=reader,
+            model=reader_settings(reader, values.get("model", {})),
+            vocabulary=from_mapping(VocabularyConfig, values.get("vocabulary", {}), "vocabulary"),
+            training=from_mapping(TrainingConfig, values.get("training", {}), "training"),
+        )
+
+    def as_mapping(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+
+def presets() -> list[str]:
+    return sorted(path.stem for path in PRESETS.glob("*.toml"))
+
+
+def load_config(preset: str, overrides: Iterable[str] = ()) -> Config:
+    """A preset by name, or a TOML file by path, with `section.name=value` overrides on top."""
+    path = PRESETS / f"{preset}.toml"
+    if preset not in presets():
+        path = Path(preset)
+        if not path.is_file():
+            raise BadSetting(f"there is no preset {preset!r}{nearest(preset, presets())}")
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadSetting(f"{path}: {error}") from None
+    for override in overrides:
+        section, name, value = parse_override(override)
+        where = values.setdefault(section, {}) if section else values
+        if not isinstance(where, dict):
+            raise BadSetting(f"there is no setting {section}.{name}")
+        where[name] = value
+    return Config.from_mapping(values)

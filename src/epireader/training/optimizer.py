@@ -1,0 +1,17 @@
+"""Adam, and the l2 term of the loss."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+
+def make_optimizer(module: nn.Module, learning_rate: float) -> torch.optim.Optimizer:
+    """Adam with its usual moments, one kernel for all parameters."""
+    return torch.optim.Adam(module.parameters(), lr=learning_rate, fused=True)
+
+
+def l2_penalty(module: nn.Module) -> Float[Tensor, ""]:
+    """The sum of the squared weights of all matrices; biases and word vectors are left out."""
+    embeddings = {id(part.weight) for part in module.modules() if isinstance(part, nn.Embedding)}
+    matrices = [p for p in module.parameters() if p.dim() > 1 and id(p) not in embeddings]
+    return torch.stack([matrix.square().sum() for matrix in matrices]).sum()

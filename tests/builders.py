@@ -1,0 +1,68 @@
+"""Small things for tests: examples, vocabularies, batches, readers."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from epireader.data.batches import Batch, BatchCutter
+from epireader.data.example import BLANK, Example
+from epireader.data.questions import QuestionsBuilder
+from epireader.data.vocabulary import Vocabulary
+
+
+def example(
+    passage: Sequence[str], question: str, candidates: Sequence[str] = (), answer: str | None = None
+) -> Example:
+    """An example from sentences and phrases written as plain strings."""
+    return Example(
+        sentences=tuple(tuple(sentence.split()) for sentence in passage),
+        question=tuple(question.split()),
+        candidates=tuple(tuple(candidate.split()) for candidate in candidates),
+        answer=None if answer is None else tuple(answer.split()),
+    )
+
+
+def random_example(
+    random: np.random.Generator,
+    *,
+    words: int = 12,
+    sentences: int = 4,
+    longest: int = 6,
+    candidates: int = 4,
+    phrase: int = 1,
+) -> Example:
+    """A random example; its candidates stand in its passage, and each has at most `phrase` words."""
+    text = [
+        tuple(f"w{n}" for n in random.integers(0, words, random.integers(1, longest + 1)))
+        for _ in range(random.integers(1, sentences + 1))
+    ]
+    flat = [word for sentence in text for word in sentence]
+    chosen: dict[tuple[str, ...], None] = {}
+    for _ in range(candidates):
+        start, length = int(random.integers(0, len(flat))), int(random.integers(1, phrase + 1))
+        chosen[tuple(flat[start : start + length])] = None
+    question = [f"w{n}" for n in random.integers(0, words, random.integers(0, longest + 1))]
+    question.insert(int(random.integers(0, len(question) + 1)), BLANK)
+    phrases = tuple(chosen)
+    return Example(
+        sentences=tuple(text),
+        question=tuple(question),
+        candidates=phrases,
+        answer=phrases[int(random.integers(0, len(phrases)))],
+    )
+
+
+def vocabulary(words: int = 12, **options: int) -> Vocabulary:
+    """The words w0, w1 and so on."""
+    return Vocabulary(tuple(f"w{n}" for n in range(words)), **options)
+
+
+def batch_of(examples: Sequence[Example], words: Vocabulary) -> Batch:
+    """All examples in one batch."""
+    builder = QuestionsBuilder()
+    for one in examples:
+        builder.add(one)
+    questions = builder.build()
+    rows = np.arange(len(examples))
+    return BatchCutter(questions, words).cut(torch.from_numpy(rows), questions.sizes.of(rows))
