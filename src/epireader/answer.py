@@ -14,7 +14,8 @@ import numpy as np
 
 from epireader.data.example import BadExample, Example, Words
 from epireader.data.questions import Questions, QuestionsBuilder
-from epireader.data.raw import phrase_words, question_words, without_blank
+from epireader.data.raw import phrase_words, question_words
+from epireader.data.sources import without_blank
 from epireader.evaluation.predict import Predictions, predict
 from epireader.readers.ensemble import load_members
 from epireader.readers.saved import Model

@@ -82,7 +82,7 @@ class BatchCutter:
         self._strangers = vocabulary.strangers
         self._entities = EntityShuffler(vocabulary, device)
 
-    def cut(self, rows: Int[Tensor, " batch"], shape: Shape, *, shuffle: int | None = None) -> Batch:
+    def cut(self, rows: Int[Tensor, " batch"], shape: Shape, *, shuffle: int | Int[Tensor, ""] | None = None) -> Batch:
         """The questions `rows` as a batch of the given shape.
 
         With `shuffle`, the anonymous entities of each question trade names, differently for every number given.
@@ -128,13 +128,13 @@ class EntityShuffler:
         self._entities = vocabulary.entity_ids.to(device)
         self._identity = torch.arange(len(vocabulary), device=device)
 
-    def shuffled(self, batch: Batch, shuffle: int) -> Batch:
+    def shuffled(self, batch: Batch, shuffle: int | Int[Tensor, ""]) -> Batch:
         """The batch with a permutation of entities for each question that depends on its row and `shuffle` alone."""
         if not len(self._entities):
             return batch
+        salt = mixed(torch.as_tensor(shuffle, device=batch.row.device))
         keys = mixed(
-            mixed(batch.row.long() + 1, shuffle)[:, None] + torch.arange(len(self._entities), device=batch.row.device),
-            0,
+            mixed(batch.row.long() + salt)[:, None] + torch.arange(len(self._entities), device=batch.row.device)
         )
         renamed = self._identity.repeat(len(batch), 1)
         renamed[:, self._entities] = self._entities[keys.argsort(dim=1)]
@@ -176,9 +176,9 @@ def first_appearance_ranks(values: Int[Tensor, "batch n"], mask: Bool[Tensor, "b
     return torch.where(mask, ranks, 0)
 
 
-def mixed(values: Int[Tensor, "*shape"], salt: int) -> Int[Tensor, "*shape"]:
-    """64 well-mixed bits from each value and a salt: random numbers that need no state, the same on every device."""
-    x = values + (salt * 0x9E3779B97F4A7C15 % 2**63)
+def mixed(values: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
+    """64 well-mixed bits from each value: random numbers that need no state and are the same on every device."""
+    x = (values + 1) * 0x1E3779B97F4A7C15
     for multiplier in (0x3F58476D1CE4E5B9, 0x14D049BB133111EB):
         x = (x ^ ((x >> 30) & (2**34 - 1))) * multiplier
     return x ^ ((x >> 31) & (2**33 - 1))

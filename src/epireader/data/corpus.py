@@ -66,7 +66,11 @@ class Corpus:
         return tuple(split for split in SPLITS if split in self.record.statistics)
 
     def questions(self, split: str) -> Questions:
-        choose_split(self.splits, split, self.folder)
+        if split not in self.splits:
+            raise BadCorpus(
+                f"{self.folder} has no {split} questions, only {', '.join(self.splits)};"
+                " 'epireader prepare --split' says where questions go"
+            )
         path = self.folder / f"{split}.safetensors"
         try:
             with safe_open(path, framework="pt") as columns:
@@ -77,6 +81,8 @@ class Corpus:
                 parts |= {name: columns.get_tensor(name) for name in _PLAIN}
         except (OSError, SafetensorError) as error:
             raise BadCorpus(f"{path} is damaged ({error}); prepare the corpus again") from None
+        if int(parts["sequences"].values.max()) >= len(self.lexicon):
+            raise BadCorpus(f"{self.folder / 'lexicon.txt'} is damaged (it ends too early); prepare the corpus again")
         return Questions(lexicon=self.lexicon, **parts)
 
 
@@ -111,14 +117,16 @@ def open_corpus(folder: Path) -> Corpus:
                 f"{folder} was made in corpus format {record['version']}, this version reads {VERSION}; prepare it again"
             )
         record["sources"] = tuple(SourceRecord(**source) for source in record["sources"])
-        record["statistics"] = {split: Statistics(**figures) for split, figures in record["statistics"].items()}
+        record["statistics"] = {
+            split: Statistics.from_mapping(figures) for split, figures in record["statistics"].items()
+        }
         lexicon = (folder / "lexicon.txt").read_bytes().decode("utf-8").split("\n")[:-1]
         return Corpus(folder, CorpusRecord(**record), [*LEXICON_START, *lexicon])
     except FileNotFoundError as error:
         raise BadCorpus(
             f"{folder} is not a prepared corpus: it has no {Path(error.filename).name}; make one with 'epireader prepare'"
         ) from None
-    except (json.JSONDecodeError, KeyError, TypeError, UnicodeDecodeError) as error:
+    except (json.JSONDecodeError, AttributeError, KeyError, TypeError, UnicodeDecodeError) as error:
         raise BadCorpus(f"{folder} is damaged ({error}); prepare the corpus again") from None
 
 

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from sys import intern
 
-from epireader.data.example import BLANK, BadExample, Example, Words
+from epireader.data.example import BadExample, Example, Words
+from epireader.data.raw import phrase_words, question_words, sentence_words
 from epireader.data.sources import (
     OnBad,
     TextFile,
@@ -20,11 +21,11 @@ from epireader.data.sources import (
     cut,
     decode,
     distinct,
-    one_blank,
     placed,
     without_blank,
     without_mark,
 )
+from epireader.text import split_sentences
 
 KEYS = ("passage", "question", "candidates", "answer")
 
@@ -55,9 +56,9 @@ def _example(line: str, where: str, sentence_limit: int) -> Example:
     answer = fields.get("answer")
     return Example(
         sentences=tuple(piece for words in _sentences(fields["passage"]) for piece in cut(words, sentence_limit)),
-        question=_question(_text("question", fields["question"])),
+        question=question_words(_text("question", fields["question"])),
         candidates=_candidates(fields),
-        answer=None if answer is None else _phrase(_text("answer", answer)),
+        answer=None if answer is None else phrase_words(_text("answer", answer)),
         where=where,
     )
 
@@ -112,49 +113,19 @@ def _texts(key: str, value: object) -> list[str]:
 
 
 def _sentences(passage: object) -> list[Words]:
-    from epireader.text import split_sentences
-
     if isinstance(passage, list):
-        return [_words(without_blank(sentence)) for sentence in _texts("passage", passage)]
+        return [sentence_words(without_blank(sentence)) for sentence in _texts("passage", passage)]
     tokens = split_sentences(without_blank(_text("passage", passage)))
     return [tuple(intern(token.text) for token in sentence) for sentence in tokens]
-
-
-def _question(text: str) -> Words:
-    """The words of a question. The blank is one of them even where a word or a sign is glued to it."""
-    from epireader.text import tokenize_sentence
-
-    before, after = one_blank(text)
-    start, end = len(before), len(before) + len(BLANK)
-    whole = before + BLANK + after
-    words: list[str] = []
-    for token in tokenize_sentence(whole):
-        if token.end <= start or token.start >= end:
-            words.append(token.text)
-        else:
-            words += filter(None, (whole[token.start : start], BLANK, whole[end : token.end]))
-    return tuple(map(intern, words))
 
 
 def _candidates(fields: dict[str, object]) -> tuple[Words, ...]:
     if fields.get("candidates") is None:
         return ()
-    candidates = distinct([_phrase(text) for text in _texts("candidates", fields["candidates"])])
+    candidates = distinct([phrase_words(text) for text in _texts("candidates", fields["candidates"])])
     if not candidates:
         raise BadExample("'candidates' is empty; leave it out to let every word of the passage be one")
     return candidates
-
-
-def _phrase(text: str) -> Words:
-    """The words of a candidate or an answer, which is no sentence: `Marley Jr.` does not end in a full stop."""
-    words = _words(text)
-    return words[:-1] if len(words) > 1 and words[-1] == "." and not text.rstrip().endswith((" .", "..")) else words
-
-
-def _words(sentence: str) -> Words:
-    from epireader.text import tokenize_sentence
-
-    return tuple(intern(token.text) for token in tokenize_sentence(sentence))
 
 
 def _json_type(value: object) -> str:

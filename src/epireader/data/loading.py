@@ -4,9 +4,8 @@ What is read, and by which rules, stands in docs/data.md.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
-from typing import Protocol
 
 from epireader.data.cbt import KINDS, kind_of, looks_like_cbt, read_cbt
 from epireader.data.cnn import looks_like_cnn, read_cnn
@@ -29,6 +28,8 @@ Split = str  # "train", "valid", "test", or "all" where a file's name does not s
 
 SENTENCE_LIMIT = 100
 """The most words a sentence may have; a longer one is cut into pieces."""
+
+_Read = Callable[..., Iterator[Example]]  # (file, *, sentence_limit, on_bad), one for each format
 
 WHAT_IS_READ = (
     "CBT questions (cbtest_NE_train.txt and the like), CNN / Daily Mail questions (*.question) and JSONL (*.jsonl), "
@@ -60,10 +61,6 @@ def read_examples(
 def source_bytes(source: Path, kind: str | None = None) -> int:
     """How many bytes on disk `read_examples` will go through."""
     return sum(path.stat().st_size for path in files_of(source, wanted=_wanted(kind)))
-
-
-class _Read(Protocol):
-    def __call__(self, file: TextFile, *, sentence_limit: int, on_bad: OnBad) -> Iterator[Example]: ...
 
 
 def _examples(

@@ -1,7 +1,7 @@
 """Text files, wherever they lie: alone, in a folder or in an archive, plain or packed; and the rules all formats share.
 
-Everything streams: nothing is unpacked to disk and no file is held in memory whole. Lines end at `\\n` only (and lose
-a `\\r` before it); other line separators of Unicode are white space inside a line.
+Everything streams: nothing is unpacked to disk and no file is held in memory whole. Lines end at `\\n` only; a
+`\\r` before it and the line separators of Unicode are white space like any other.
 """
 
 import gzip
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, cast
+from typing import cast
 
 from epireader.data.example import BLANK, BadExample, Words
 
@@ -97,13 +97,13 @@ def placed(where: str) -> Iterator[None]:
 
 
 def decode(line: bytes) -> str:
-    """The text of one line, without its end; what is not clean UTF-8 is refused."""
+    """The text of one line; what is not clean UTF-8 is refused."""
     try:
         text = line.decode("utf-8")
     except UnicodeDecodeError as error:
         byte = line[error.start]
         raise BadExample(f"the line is not UTF-8: byte 0x{byte:02x} at column {error.start + 1}") from None
-    return checked(text.removesuffix("\n").removesuffix("\r"))
+    return checked(text)
 
 
 def checked(text: str) -> str:
@@ -182,7 +182,7 @@ class _Counted(io.FileIO):
             self._on_bytes(count)
 
 
-def _unpacked(stream: io.RawIOBase | BinaryIO, name: str) -> io.BufferedReader:
+def _unpacked(stream: io.RawIOBase | io.BufferedIOBase, name: str) -> io.BufferedReader:
     packed: io.BufferedReader = io.BufferedReader(cast(io.RawIOBase, stream), BUFFER)
     unpacked: gzip.GzipFile | lzma.LZMAFile
     if name.lower().endswith((".gz", ".tgz")):
@@ -200,7 +200,7 @@ def _members(path: Path, stream: io.BufferedReader, wanted: Wanted) -> Iterator[
             tar.members = []  # type: ignore[attr-defined]  # tarfile would keep every member it has seen
             name = str(PurePosixPath(member.name))
             if member.isreg() and not _hidden(name) and not is_archive(name) and wanted(_plain_name(name)):
-                opened = cast(BinaryIO, tar.extractfile(member))
+                opened = cast(io.BufferedIOBase, tar.extractfile(member))
                 yield TextFile(_plain_name(name), f"{path}:{name}", _unpacked(opened, name))
     while stream.read(BUFFER):  # to the end, where the checksum of a packed archive stands
         pass

@@ -1,7 +1,8 @@
 """What a set of questions holds: the figures that CBT's own `stats_*.txt` files give."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from epireader.data.example import Example, Words
 
@@ -34,10 +35,11 @@ class Statistics:
     answers_unknown: int
     """Questions that come without an answer."""
 
-    def __post_init__(self) -> None:
-        for name in ("passage_words", "question_words"):
-            if isinstance(value := getattr(self, name), dict):
-                object.__setattr__(self, name, Range(**value))
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, Any]) -> "Statistics":
+        """Back from what `asdict` makes of it."""
+        ranges = {name: Range(**values[name]) for name in ("passage_words", "question_words")}
+        return cls(**{**values, **ranges})
 
 
 class StatisticsCounter:

@@ -88,13 +88,14 @@ def evaluate(predictions: Predictions, *, most: int) -> Evaluation:
 def ranks(predictions: Predictions, probs: np.ndarray) -> np.ndarray:
     """How many candidates are at least as probable as the answer, for every question.
 
-    Where the answer is not among the candidates, or is ruled out (probability 0), that is all of them and more.
+    Where the answer is not among the candidates, or is ruled out (probability 0), that is all of them and more. So it
+    is where the probability is not a number.
     """
     offsets, answers = predictions.offsets, predictions.answers
     inside = answers >= 0
     place = offsets[:-1] + np.where(inside, answers, 0)
     of_answer = np.where(inside, probs[place], -1.0)
     threshold = np.repeat(of_answer, np.diff(offsets))
-    rivals = np.add.reduceat((probs >= threshold).astype(np.int64), offsets[:-1])
-    ruled_out = of_answer <= 0
+    rivals = np.add.reduceat((~(probs < threshold)).astype(np.int64), offsets[:-1])
+    ruled_out = ~(of_answer > 0)
     return np.where(ruled_out, np.iinfo(np.int64).max, rivals - inside)

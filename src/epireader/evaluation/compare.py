@@ -1,6 +1,5 @@
 """Whether one reader is better than another on the same questions."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,5 +42,8 @@ def compare(first: np.ndarray, second: np.ndarray) -> Comparison:
 def mcnemar(only_first: int, only_second: int) -> float:
     """The exact two-sided probability that a fair coin splits so unevenly."""
     flips, fewer = only_first + only_second, min(only_first, only_second)
-    tail = sum(math.comb(flips, n) for n in range(fewer + 1))
+    ways = tail = 1
+    for n in range(fewer):
+        ways = ways * (flips - n) // (n + 1)
+        tail += ways
     return min(1.0, float(2 * tail / 2**flips))

@@ -22,11 +22,14 @@ def masked_logsumexp(values: Float[Tensor, "*rows n"], mask: Bool[Tensor, "*rows
 
 
 def masked_log_softmax(scores: Float[Tensor, "*rows n"], mask: Bool[Tensor, "*rows n"]) -> Float[Tensor, "*rows n"]:
-    """Log-probabilities over the real entries; -inf for the others and for scores of -inf."""
+    """Log-probabilities over the real entries, in single precision or better; -inf for the others and for scores of -inf."""
+    scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
     mask = mask & (scores > MINUS_INFINITY)
+    # The largest is taken off first: beside a large score the logarithm of the sum would lose its digits.
+    scores = scores.masked_fill(~mask, 0.0) - masked_max(scores.detach(), mask)[..., None]
     total = masked_logsumexp(scores, mask)
     safe_total = total.masked_fill(total == MINUS_INFINITY, 0.0)
-    return (scores.masked_fill(~mask, 0.0) - safe_total[..., None]).masked_fill(~mask, MINUS_INFINITY)
+    return (scores - safe_total[..., None]).masked_fill(~mask, MINUS_INFINITY)
 
 
 def masked_max(values: Float[Tensor, "*rows n"], mask: Bool[Tensor, "*rows n"]) -> Float[Tensor, "*rows"]:

@@ -29,7 +29,10 @@ def load_members(name: str) -> list[Model]:
     if not record_path.is_file():
         return [load_model(folder)]
     try:
-        members = json.loads(record_path.read_text(encoding="utf-8"))["members"]
-        return [load_model(folder / member) for member in members]
-    except (json.JSONDecodeError, KeyError, TypeError) as error:
+        record = json.loads(record_path.read_text(encoding="utf-8"))
+        if record["format"] != FORMAT or not record["members"]:
+            raise KeyError("no members")
+        paths = [folder / member for member in record["members"]]
+    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
         raise BadModel(f"{record_path} does not describe an ensemble ({error})") from None
+    return [load_model(path) for path in paths]

@@ -81,7 +81,7 @@ class EpiReader(nn.Module):
         phrases = chosen[..., None].expand(-1, -1, batch.candidates.shape[2])
         entailment = self.reasoner(self.embedding, batch, batch.candidates.gather(1, phrases))
         mask = batch.candidate_mask.gather(1, chosen)
-        evidence = masked_log_softmax(entailment.scores.float(), mask)  # log e_k
+        evidence = masked_log_softmax(entailment.scores, mask)  # log e_k
         return Evidence(
             hypotheses=chosen,
             log_probs=evidence,

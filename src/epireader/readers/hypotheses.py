@@ -16,12 +16,13 @@ def choose_hypotheses(
     count: int,
     keep: Int[Tensor, " batch"] | None = None,
 ) -> Int[Tensor, "batch hyp"]:
-    """The `count` most probable candidates, best first; all of them where there are fewer.
+    """The `count` most probable candidates, best first and equals in their order; all of them where there are fewer.
 
     In training the right answer is passed as `keep`: where it was missed it takes the last place.
     """
     ranked = torch.where(candidate_mask, log_probs.clamp(min=LEAST_LOG_PROB), 2 * LEAST_LOG_PROB)
-    chosen = ranked.topk(min(count, ranked.shape[1]), dim=1).indices
+    # Not topk: which of several equals it takes depends on the padding beside them.
+    chosen = ranked.sort(dim=1, descending=True, stable=True).indices[:, :count]
     if keep is None:
         return chosen
     missed = (keep >= 0) & ~(chosen == keep[:, None]).any(dim=1)

@@ -89,7 +89,7 @@ def load_model(folder: Path) -> Model:
     try:
         settings = reader_settings(record["reader"], record["model"])
         vocabulary = Vocabulary.load(folder / "vocab.txt", **record["vocabulary"])
-    except (KeyError, TypeError, BadSetting, FileNotFoundError, UnicodeDecodeError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, FileNotFoundError) as error:
         raise BadModel(f"{folder} does not hold a reader this version knows ({error})") from None
     with torch.device("meta"):
         model = build_model(record["reader"], settings, vocabulary)

@@ -1,7 +1,7 @@
 """What a token looks like: one compiled expression, its alternatives in order of preference.
 
-The rules are those of CoreNLP's tokeniser, which takes the longest match. An expression of Python takes the first, so
-a rule here stands before those whose matches are shorter. No rule can read far and then take little, or give back
+The longest match is the right one. An expression of Python takes the first that fits, so a rule here stands before those
+whose matches are shorter. No rule can read far and then take little, or give back
 more than it read once: that keeps the cost linear in the length of the text.
 """
 

@@ -53,11 +53,11 @@ class TrainingConfig:
     """fp32, tf32 (the GPU's faster fp32) or bf16 (mixed)."""
     log_every: int = 100
     """Write the loss down every so many steps."""
-    checkpoint_every: int = 1000
-    """Save so that the run can go on after a crash, every so many steps."""
+    checkpoint_minutes: float = 5.0
+    """Save so that the run can go on after a crash, this often."""
 
     def __post_init__(self) -> None:
-        for name in ("batch_size", "patience", "max_epochs", "read_ahead", "log_every", "checkpoint_every"):
+        for name in ("batch_size", "patience", "max_epochs", "read_ahead", "log_every"):
             if getattr(self, name) < 1:
                 raise ValueError(f"training.{name} must be at least 1, got {getattr(self, name)}")
         if self.precision not in ("fp32", "tf32", "bf16"):
@@ -81,7 +81,11 @@ class Config:
         for name in values:
             if name not in sections:
                 raise BadSetting(f"there is no setting {name}{nearest(name, sections)}")
+            if name != "reader" and not isinstance(values[name], Mapping):
+                raise BadSetting(f"{name} is a section of settings, not one of them; got {values[name]!r}")
         reader = values.get("reader", "epireader")
+        if not isinstance(reader, str):
+            raise BadSetting(f"reader must be text, got {reader!r}")
         return cls(
             reader=reader,
             model=reader_settings(reader, values.get("model", {})),

@@ -39,7 +39,7 @@ def load_grid(path: Path) -> list[GridPoint]:
 def _point(preset: str, chosen: dict[str, Any]) -> GridPoint:
     overrides = [f"{name}={_toml(value)}" for name, value in chosen.items()]
     name = ",".join(f"{name.rpartition('.')[2]}={value}" for name, value in chosen.items())
-    return GridPoint(re.sub(r"[^\w.=,+-]", "_", name) or preset, load_config(preset, overrides))
+    return GridPoint(re.sub(r"[^\w.=,+-]", "_", name or preset), load_config(preset, overrides))
 
 
 def _toml(value: Any) -> str:

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 
 from epireader.evaluation.accuracy import Evaluation
-from epireader.readers.reading import Loss
 from epireader.training.processes import Processes
 from epireader.training.run import Progress, Run
+from epireader.training.step import Losses
 
 
 class Diverged(ArithmeticError):
@@ -24,10 +24,10 @@ class Journal:
         self._sums = {name: torch.tensor(value, device=processes.device) for name, value in progress.loss_sums.items()}
         self._events = _events(run, progress) if run.writes else None
 
-    def add(self, loss: Loss) -> None:
+    def add(self, losses: Losses) -> None:
         """Take in the losses of a step; nothing is waited for."""
-        for name, value in {"loss": loss.total.detach(), **loss.parts}.items():
-            self._sums[name] = self._sums[name] + value if name in self._sums else value
+        for name, value in losses.items():
+            self._sums[name] = self._sums[name] + value if name in self._sums else value.clone()
         self._progress.loss_steps += 1
 
     def write_losses(self) -> None:

@@ -7,25 +7,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-import numpy as np
 import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
-from torch.nn.utils import clip_grad_norm_
 
-from epireader.data.batches import Batch, BatchCutter, plan_epoch
-from epireader.data.corpus import BadCorpus, Corpus
+from epireader.data.corpus import Corpus
 from epireader.data.vocabulary import Vocabulary, most_frequent
 from epireader.evaluation.accuracy import Evaluation, evaluate
 from epireader.evaluation.predict import predict
-from epireader.readers.reading import Loss
 from epireader.readers.saved import Model, build_model
-from epireader.settings import BadSetting
-from epireader.training.config import Config, TrainingConfig, VocabularyConfig
+from epireader.training.batches import TrainingBatches
+from epireader.training.config import Config, VocabularyConfig
 from epireader.training.journal import Journal
-from epireader.training.optimizer import l2_penalty, make_optimizer
+from epireader.training.optimizer import make_optimizer
 from epireader.training.processes import Processes
 from epireader.training.run import Progress, Run, open_run
+from epireader.training.step import make_step
 
 VALIDATION_BATCH = 256
 
@@ -50,34 +47,28 @@ def train(corpus: Corpus, config: Config, out: Path, processes: Processes, watch
     set_precision(settings.precision, processes.device)
     model = fresh_model(corpus, config, processes.device)
     optimizer = make_optimizer(model.module, settings.learning_rate)
-    cut = TrainingBatches(corpus, model.vocabulary, settings, processes)
+    batches = TrainingBatches(corpus, model.vocabulary, settings, processes)
     valid = corpus.questions("valid")
     with shared_run(out, config, corpus, model, processes) as run, stop_requests(processes) as stop_requested:
         progress = run.load_progress(model, optimizer)
         journal = Journal(run, progress, processes)
         module = shared_module(model.module, processes)
-        clock = time.monotonic() - progress.seconds
+        step = make_step(model, module, optimizer, batches, settings, processes)
+        clock = Clock(progress.seconds)
         while not progress.finished:
-            plan = cut.plan(progress.epoch)
+            plan = batches.plan(progress.epoch)
             watcher.epoch(progress.epoch, len(plan), progress.step)
             model.module.train()
             for rows in plan[progress.step :]:
-                loss = loss_of(module, model, cut(rows, progress.epoch), settings)
-                loss.total.backward()
-                if settings.clip_norm:
-                    clip_grad_norm_(model.module.parameters(), settings.clip_norm)
-                optimizer.step()
-                optimizer.zero_grad()
-                journal.add(loss)
+                journal.add(step(rows, progress.epoch))
                 progress.step += 1
                 progress.total_steps += 1
                 watcher.step()
                 if progress.total_steps % settings.log_every == 0:
                     journal.write_losses()
                 stopping = stop_requested(progress.total_steps)
-                if stopping or progress.total_steps % settings.checkpoint_every == 0:
-                    progress.seconds = time.monotonic() - clock
-                    run.save_progress(model, optimizer, journal.kept_in(progress))
+                if stopping or clock.minutes_since_saved() >= settings.checkpoint_minutes:
+                    run.save_progress(model, optimizer, clock.stamped(journal.kept_in(progress)))
                 if stopping:
                     raise Interrupted
             journal.write_losses()
@@ -88,51 +79,26 @@ def train(corpus: Corpus, config: Config, out: Path, processes: Processes, watch
             journal.write_validation(evaluation)
             watcher.validated(progress, evaluation)
             progress.end_epoch(settings.patience, settings.max_epochs)
-            progress.seconds = time.monotonic() - clock
-            run.save_progress(model, optimizer, journal.kept_in(progress))
+            run.save_progress(model, optimizer, clock.stamped(journal.kept_in(progress)))
         journal.close()
     return progress
 
 
-def loss_of(module: nn.Module, model: Model, batch: Batch, settings: TrainingConfig) -> Loss:
-    """The loss of a batch, l2 included. `module` is the model's own, or what shares it between processes."""
-    with torch.autocast(batch.passage.device.type, dtype=torch.bfloat16, enabled=settings.precision == "bf16"):
-        reading = module(batch)
-    loss: Loss = model.module.loss(reading, batch)  # type: ignore[operator]
-    if not settings.l2:
-        return loss
-    penalty = settings.l2 * l2_penalty(model.module)
-    return Loss(loss.total + penalty, {**loss.parts, "l2": penalty.detach()})
+class Clock:
+    """How long a run has taken, and when it was last saved."""
 
+    def __init__(self, seconds: float) -> None:
+        self._saved = time.monotonic()
+        self._begun = self._saved - seconds
 
-class TrainingBatches:
-    """The training questions, cut into batches; with several processes, this one's share of each."""
+    def minutes_since_saved(self) -> float:
+        return (time.monotonic() - self._saved) / 60
 
-    def __init__(self, corpus: Corpus, vocabulary: Vocabulary, settings: TrainingConfig, processes: Processes) -> None:
-        questions = corpus.questions("train")
-        if not bool((questions.answers >= 0).any()):
-            raise BadCorpus(f"no training question of {corpus.folder} has its answer among its candidates")
-        if settings.batch_size % processes.world:
-            raise BadSetting(
-                f"training.batch_size must be a multiple of the {processes.world} processes, got {settings.batch_size}"
-            )
-        self._cutter = BatchCutter(questions, vocabulary, processes.device)
-        self._settings, self._processes = settings, processes
-
-    def plan(self, epoch: int) -> list[np.ndarray]:
-        return plan_epoch(
-            self._cutter.sizes.words,
-            self._settings.batch_size,
-            seed=self._settings.seed,
-            epoch=epoch,
-            read_ahead=self._settings.read_ahead,
-            world=self._processes.world,
-        )
-
-    def __call__(self, rows: np.ndarray, epoch: int) -> Batch:
-        rows = rows[self._processes.rank :: self._processes.world]
-        shuffle = self._settings.seed * 1_000_003 + epoch if self._settings.shuffle_entities else None
-        return self._cutter.cut(torch.from_numpy(rows), self._cutter.sizes.of(rows), shuffle=shuffle)
+    def stamped(self, progress: Progress) -> Progress:
+        """The progress with the time spent so far, about to be saved."""
+        self._saved = time.monotonic()
+        progress.seconds = self._saved - self._begun
+        return progress
 
 
 def fresh_model(corpus: Corpus, config: Config, device: torch.device) -> Model:

@@ -7,7 +7,8 @@ from torch import Tensor, nn
 
 def make_optimizer(module: nn.Module, learning_rate: float) -> torch.optim.Optimizer:
     """Adam with its usual moments, one kernel for all parameters."""
-    return torch.optim.Adam(module.parameters(), lr=learning_rate, fused=True)
+    on_gpu = next(module.parameters()).device.type == "cuda"
+    return torch.optim.Adam(module.parameters(), lr=learning_rate, fused=True, capturable=on_gpu)
 
 
 def l2_penalty(module: nn.Module) -> Float[Tensor, ""]:

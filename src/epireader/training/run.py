@@ -151,8 +151,10 @@ def open_run(folder: Path, config: Config, corpus: Corpus, model: Model) -> Iter
 def _refuse_another(folder: Path, record: Mapping[str, Any]) -> None:
     try:
         there = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    except (OSError, json.JSONDecodeError):
-        raise RunRefused(f"{folder} exists and is not a run; give another --out") from None
+    except (OSError, json.JSONDecodeError, UnicodeDecodeError):
+        there = None
+    if not isinstance(there, dict):
+        raise RunRefused(f"{folder} exists and is not a run; give another --out")
     different = [
         f"{section}{'.' + key if key else ''} was {old!r} and is {new!r}"
         for section, key, old, new in _differences(there, record)

@@ -32,7 +32,7 @@ def question_file(*parts: str) -> bytes:
 def read(content: bytes, *, sentence_limit: int = 100) -> tuple[list[Example], list[str]]:
     """The example of a file with this content, or what was said of it."""
     bad: list[BadExample] = []
-    file = TextFile("t.question", "t.question", io.BufferedReader(io.BytesIO(content)))  # type: ignore[arg-type]
+    file = TextFile("t.question", "t.question", io.BufferedReader(io.BytesIO(content)))
     examples = list(read_cnn(file, sentence_limit=sentence_limit, on_bad=bad.append))
     return examples, [str(each) for each in bad]
 
@@ -71,6 +71,11 @@ def test_an_entity_only_the_question_names_is_no_candidate() -> None:
     source, passage, _, answer, names = PARTS
     example = only(question_file(source, passage, "@placeholder saw @entity9", answer, names))
     assert ("@entity9",) not in example.candidates
+
+
+def test_only_a_whole_word_is_an_entity() -> None:
+    example = only(question_file("", "@entity1 saw an @entity2-like x@entity3 .", *PARTS[2:]))
+    assert example.candidates == (("@entity1",),)
 
 
 def test_an_answer_missing_from_the_passage_is_kept() -> None:

@@ -24,7 +24,7 @@ def read(content: str | bytes, *, sentence_limit: int = 100) -> tuple[list[Examp
     """The examples of a file with this content, and what was said of the others."""
     data = content.encode() if isinstance(content, str) else content
     bad: list[BadExample] = []
-    file = TextFile("t.jsonl", "t.jsonl", io.BufferedReader(io.BytesIO(data)))  # type: ignore[arg-type]
+    file = TextFile("t.jsonl", "t.jsonl", io.BufferedReader(io.BytesIO(data)))
     examples = list(read_jsonl(file, sentence_limit=sentence_limit, on_bad=bad.append))
     return examples, [str(each) for each in bad]
 
@@ -138,6 +138,7 @@ def test_a_line_that_is_no_question_is_refused(line: str, reason: str) -> None:
         ({"answer": ""}, "'answer' is empty"),
         ({"answer": ["fox"]}, "'answer' must be a text, it is a list"),
         ({"Answers": "fox"}, "unknown key 'Answers'; did you mean 'answer'"),
+        ({"QUESTIONS": []}, "unknown key 'QUESTIONS'; did you mean 'question'"),
         ({"zzz": 1}, "unknown key 'zzz'; the keys are passage, question"),
     ],
 )

@@ -173,6 +173,12 @@ def test_a_refused_question_is_raised_or_passed_over_and_told(tmp_path: Path) ->
     assert [each.where for each in bad] == [f"{path}:45"]
 
 
+def test_a_file_of_bad_questions_only_is_told_of_once_for_each(tmp_path: Path) -> None:
+    bad: list[BadExample] = []
+    assert list(read_examples(write(tmp_path / "a.jsonl", b"{\n{\n"), on_bad=bad.append)) == []
+    assert [each.where[-2:] for each in bad] == [":1", ":2"]
+
+
 def test_a_refused_question_in_an_archive_names_archive_member_and_line(tmp_path: Path) -> None:
     write(tmp_path / "in" / "b.jsonl", JSONL + b"{")
     archive = pack(tmp_path / "in", tmp_path / "a.tar.xz", "w:xz")
@@ -185,7 +191,7 @@ def test_damage_is_raised_even_where_bad_questions_are_passed_over(tmp_path: Pat
     whole = gzip.compress(CBT)
     path = write(tmp_path / "cbtest_CN_train.txt.gz", whole[:-9])
     with pytest.raises(ValueError, match=r"cbtest_CN_train\.txt\.gz is damaged or cut off"):
-        list(read_examples(path, on_bad=[].append))
+        list(read_examples(path, on_bad=list[BadExample]().append))
 
 
 def test_the_bytes_told_add_up_to_source_bytes(tmp_path: Path) -> None:

@@ -1,0 +1,59 @@
+"""Gated recurrent units (section 3.2), one word and one unit at a time."""
+
+import math
+
+from reference.weights import Matrix, Vector, Weights, dot, part
+
+
+def gru_step(weights: Weights, state: Vector, word: Vector) -> Vector:
+    """The next state, as `torch.nn.GRU` defines it.
+
+    The reset gate is applied after the product: it scales what the recurrent weights (and their bias) make of the
+    state, not the state they are given.
+    """
+    size = len(state)
+
+    def of_word(gate: int, unit: int) -> float:
+        row = gate * size + unit
+        return dot(weights["weight_ih_l0"][row], word) + weights["bias_ih_l0"][row]
+
+    def of_state(gate: int, unit: int) -> float:
+        row = gate * size + unit
+        return dot(weights["weight_hh_l0"][row], state) + weights["bias_hh_l0"][row]
+
+    following = []
+    for unit in range(size):
+        reset = sigmoid(of_word(0, unit) + of_state(0, unit))
+        update = sigmoid(of_word(1, unit) + of_state(1, unit))
+        fresh = math.tanh(of_word(2, unit) + reset * of_state(2, unit))
+        following.append((1 - update) * fresh + update * state[unit])
+    return following
+
+
+def gru_states(weights: Weights, words: Matrix) -> Matrix:
+    """The state after each word, begun at zero."""
+    state = [0.0] * (len(weights["bias_hh_l0"]) // 3)
+    states = []
+    for word in words:
+        state = gru_step(weights, state, word)
+        states.append(state)
+    return states
+
+
+def bigru_states(weights: Weights, words: Matrix) -> Matrix:
+    """f(t_i): what has been read up to the word, beside what has been read from the end down to it."""
+    forwards = gru_states(part(weights, "forwards.recurrence"), words)
+    from_the_end = gru_states(part(weights, "backwards.recurrence"), words[::-1])
+    last = len(words) - 1
+    return [forwards[place] + from_the_end[last - place] for place in range(len(words))]
+
+
+def bigru_final(weights: Weights, words: Matrix) -> Vector:
+    """g(Q): the final forward state beside the initial backward one, which has read everything too."""
+    forwards = gru_states(part(weights, "forwards.recurrence"), words)
+    from_the_end = gru_states(part(weights, "backwards.recurrence"), words[::-1])
+    return forwards[-1] + from_the_end[-1]
+
+
+def sigmoid(x: float) -> float:
+    return 1 / (1 + math.exp(-x))

@@ -1,0 +1,85 @@
+"""The whole model, composed from the twins of its equations: one question in, all its probabilities out."""
+
+from dataclasses import dataclass
+
+from reference.cases import PLACEHOLDER, Case
+from reference.losses import combine, extractor_loss, joint_loss, reasoner_loss
+from reference.pointing import attention, best, probability, softmax
+from reference.reasoning import evidence_by_sentence, hypothesis
+from reference.recurrence import bigru_final, bigru_states
+from reference.weights import Matrix, Vector, Weights, part
+
+
+@dataclass(frozen=True)
+class Extracted:
+    """What the Extractor says."""
+
+    attention: Vector
+    probabilities: Vector
+    """P of every candidate."""
+
+
+@dataclass(frozen=True)
+class Reasoned:
+    """What the EpiReader says of its hypotheses."""
+
+    extracted: Extracted
+    hypotheses: list[int]
+    evidence: Vector
+    """e_k"""
+    combined: Vector
+    """pi_k"""
+    by_sentence: Matrix
+
+    @property
+    def final(self) -> Vector:
+        """pi of every candidate; 0 for one that was no hypothesis."""
+        of = dict(zip(self.hypotheses, self.combined, strict=True))
+        return [of.get(number, 0.0) for number in range(len(self.extracted.probabilities))]
+
+
+def extract(case: Case, weights: Weights) -> Extracted:
+    """The Extractor, which alone is the AS Reader."""
+    table = weights["embedding.weight"]
+    states = bigru_states(part(weights, "extractor.passage_encoder"), [table[word] for word in case.passage])
+    question = bigru_final(part(weights, "extractor.question_encoder"), [table[word] for word in case.question])
+    pointed = attention(states, question)
+    return Extracted(pointed, [probability(words, case.passage, pointed) for words in case.candidates])
+
+
+def reason(case: Case, weights: Weights, *, count: int, wide: bool, training: bool) -> Reasoned:
+    """The EpiReader."""
+    extracted = extract(case, weights)
+    chosen = best(extracted.probabilities, count, case.answer if training else None)
+    table = weights["embedding.weight"]
+    by_sentence = [
+        evidence_by_sentence(
+            part(weights, "reasoner"),
+            [[table[word] for word in sentence] for sentence in case.sentences],
+            [table[word] for word in hypothesis(case.question, PLACEHOLDER, case.candidates[number])],
+            [table[word] for word in case.candidates[number]],
+            [table[word] for word in case.question if word != PLACEHOLDER],
+            wide=wide,
+        )
+        for number in chosen
+    ]
+    evidence = softmax([scores[-1] for scores in by_sentence])
+    combined = combine(evidence, [extracted.probabilities[number] for number in chosen])
+    return Reasoned(extracted, chosen, evidence, combined, by_sentence)
+
+
+def training_losses(
+    cases: list[Case], readings: list[Reasoned], *, margin: float, weight: float
+) -> tuple[float, float, float]:
+    """L_E, L_R and L_ER of a batch."""
+    right = [
+        None if case.answer is None else reading.extracted.probabilities[case.answer]
+        for case, reading in zip(cases, readings, strict=True)
+    ]
+    places = [
+        reading.hypotheses.index(case.answer) if case.answer in reading.hypotheses else None
+        for case, reading in zip(cases, readings, strict=True)
+    ]
+    extractor = extractor_loss(right)
+    reasoner = reasoner_loss([reading.combined for reading in readings], places, margin)
+    return extractor, reasoner, joint_loss(extractor, reasoner, weight)

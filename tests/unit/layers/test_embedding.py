@@ -1,0 +1,22 @@
+"""The one matrix of word vectors."""
+
+import torch
+
+from epireader.data.vocabulary import PAD_ID
+from epireader.layers.embedding import word_embedding
+
+
+def test_word_vectors_start_uniform_between_plus_and_minus_a_twentieth() -> None:
+    weight = word_embedding(400, 50).weight.detach()[1:]
+    assert -0.05 <= weight.min() < -0.0499
+    assert 0.0499 < weight.max() <= 0.05
+    assert abs(weight.mean().item()) < 0.001
+
+
+def test_padding_is_the_zero_vector_and_training_leaves_it_so() -> None:
+    embedding = word_embedding(5, 3)
+    optimizer = torch.optim.Adam(embedding.parameters(), lr=0.1)
+    (embedding(torch.tensor([PAD_ID, 2])) - 1).square().sum().backward()
+    optimizer.step()
+    assert not embedding.weight[PAD_ID].any()
+    assert embedding.weight[2].all()

@@ -1,0 +1,147 @@
+"""GRUs: the recurrence itself, its two directions, and what padding must not do to them."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference.recurrence import bigru_final, bigru_states, gru_states
+from reference.small import roughened
+from reference.weights import part, weights_of
+from torch import Tensor
+
+from epireader.layers.gru import GRU, BiGRU
+
+seeds = st.integers(0, 10_000)
+
+
+def sequences(lengths: list[int], width: int, dim: int, seed: int) -> tuple[Tensor, Tensor]:
+    """Random inputs of these lengths; padding holds garbage, which nothing may look at."""
+    generator = torch.Generator().manual_seed(seed)
+    inputs = torch.randn(len(lengths), width, dim, generator=generator, dtype=torch.float64)
+    mask = torch.arange(width) < torch.tensor(lengths)[:, None]
+    return torch.where(mask[..., None], inputs, 1e3), mask
+
+
+def bigru(input_dim: int = 3, hidden_dim: int = 2, seed: int = 0) -> BiGRU:
+    module = roughened(BiGRU(input_dim, hidden_dim), seed)
+    assert isinstance(module, BiGRU)
+    return module
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    lengths=st.lists(st.integers(1, 6), min_size=1, max_size=4),
+    dim=st.integers(1, 4),
+    hidden=st.integers(1, 3),
+    extra=st.integers(0, 3),
+    seed=seeds,
+)
+def test_both_directions_agree_with_the_definition_whatever_the_padding(
+    lengths: list[int], dim: int, hidden: int, extra: int, seed: int
+) -> None:
+    module = bigru(dim, hidden, seed)
+    inputs, mask = sequences(lengths, max(lengths) + extra, dim, seed)
+    encoded, weights = module(inputs, mask), weights_of(module)
+    for row, length in enumerate(lengths):
+        words = inputs[row, :length].tolist()
+        expected = torch.tensor(bigru_states(weights, words), dtype=torch.float64)
+        torch.testing.assert_close(encoded.states[row, :length], expected)
+        torch.testing.assert_close(encoded.final[row], torch.tensor(bigru_final(weights, words), dtype=torch.float64))
+
+
+@settings(deadline=None, max_examples=15)
+@given(lengths=st.lists(st.integers(1, 6), min_size=1, max_size=4), extra=st.integers(0, 3), seed=seeds)
+def test_one_direction_agrees_with_the_definition_and_ends_at_the_last_real_word(
+    lengths: list[int], extra: int, seed: int
+) -> None:
+    module = roughened(GRU(3, 2), seed)
+    inputs, mask = sequences(lengths, max(lengths) + extra, 3, seed)
+    encoded, weights = module(inputs, mask), part(weights_of(module), "recurrence")
+    for row, length in enumerate(lengths):
+        states = torch.tensor(gru_states(weights, inputs[row, :length].tolist()), dtype=torch.float64)
+        torch.testing.assert_close(encoded.states[row, :length], states)
+        torch.testing.assert_close(encoded.final[row], states[-1])
+
+
+def test_two_steps_worked_by_hand() -> None:
+    gru = GRU(1, 1)
+    with torch.no_grad():
+        for parameter in gru.parameters():
+            parameter.zero_()
+        gru.recurrence.weight_ih_l0[2] = 1.0
+        gru.recurrence.weight_hh_l0[2] = 2.0
+        gru.recurrence.bias_hh_l0[2] = 0.5
+    # Both gates stand at a half. Reset after the product: the recurrent bias is halved too.
+    first = 0.5 * math.tanh(1 + 0.5 * 0.5)
+    second = 0.5 * math.tanh(0 + 0.5 * (2 * first + 0.5)) + 0.5 * first
+    encoded = gru(torch.tensor([[[1.0], [0.0]]]), torch.ones(1, 2, dtype=torch.bool))
+    assert encoded.states.flatten().tolist() == pytest.approx([first, second])
+    assert [first, second] == pytest.approx([0.4241418, 0.5059198], abs=1e-6)
+    assert encoded.final.item() == pytest.approx(second)
+
+
+@pytest.mark.parametrize("changed", range(5))
+def test_each_direction_reads_its_way(changed: int) -> None:
+    module = bigru()
+    inputs, mask = sequences([5, 3], 6, 3, seed=1)
+    other = inputs.clone()
+    other[0, changed] += 1.0
+    before, after = module(inputs, mask), module(other, mask)
+    same = (before.states[0, :5] == after.states[0, :5]).view(5, 2, 2).all(dim=2)
+    assert same[:, 0].tolist() == [place < changed for place in range(5)], "forwards: nothing before the change"
+    assert same[:, 1].tolist() == [place > changed for place in range(5)], "backwards: nothing after the change"
+    assert (before.final[0] != after.final[0]).all(), "both final states have read every word"
+    assert torch.equal(before.states[1], after.states[1])
+
+
+def test_each_direction_owns_its_weights() -> None:
+    module = bigru()
+    owned = [{parameter.data_ptr() for parameter in way.parameters()} for way in (module.forwards, module.backwards)]
+    assert len(owned[0]) == len(owned[1]) == 4
+    assert not owned[0] & owned[1]
+    inputs, mask = sequences([4], 4, 3, seed=2)
+    before = module(inputs, mask)
+    with torch.no_grad():
+        for parameter in module.backwards.parameters():
+            parameter.mul_(-0.5)
+    after = module(inputs, mask)
+    assert torch.equal(before.states[..., :2], after.states[..., :2])
+    assert (before.states[..., 2:] != after.states[..., 2:]).all()
+
+
+def test_a_mirrored_sentence_read_by_swapped_directions_gives_mirrored_states() -> None:
+    module = bigru()
+    inputs, mask = sequences([4], 4, 3, seed=3)
+    states = module(inputs, mask).states
+    module.forwards, module.backwards = module.backwards, module.forwards
+    mirrored = module(inputs.flip(1), mask).states.flip(1)
+    torch.testing.assert_close(mirrored, torch.cat([states[..., 2:], states[..., :2]], dim=-1))
+
+
+def test_padding_gets_no_gradient() -> None:
+    module = bigru()
+    inputs, mask = sequences([2, 5, 1], 6, 3, seed=4)
+    inputs.requires_grad_()
+    encoded = module(inputs, mask)
+    (encoded.states[mask].square().sum() + encoded.final.square().sum()).backward()
+    assert inputs.grad is not None
+    assert (inputs.grad[~mask] == 0).all()
+    assert (inputs.grad[mask] != 0).all()
+
+
+def test_a_row_of_padding_is_harmless() -> None:
+    encoded = bigru()(torch.zeros(2, 3, 3, dtype=torch.float64), torch.zeros(2, 3, dtype=torch.bool))
+    assert encoded.states.isfinite().all()
+    assert encoded.final.isfinite().all()
+
+
+def test_weights_start_orthogonal_and_glorot_gate_by_gate_and_biases_at_zero() -> None:
+    gru = GRU(6, 4).recurrence
+    for gate in gru.weight_hh_l0.detach().chunk(3):
+        torch.testing.assert_close(gate @ gate.T, torch.eye(4), atol=1e-5, rtol=0)
+    bound = math.sqrt(6 / (6 + 4))
+    assert 0.7 * bound < gru.weight_ih_l0.abs().max().item() <= bound
+    assert not gru.bias_ih_l0.any()
+    assert not gru.bias_hh_l0.any()

@@ -1,0 +1,109 @@
+"""Masking: padding takes no part, and nothing turns into NaN."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference.pointing import softmax
+from torch import Tensor
+
+from epireader.layers.masking import (
+    masked_log_probs,
+    masked_log_softmax,
+    masked_logsumexp,
+    masked_max,
+    spread_log_probs,
+)
+
+MINUS_INFINITY = float("-inf")
+GARBAGE = (0.0, 1e30, -1e30, float("inf"), MINUS_INFINITY, float("nan"))
+
+rows = st.lists(st.tuples(st.floats(-30, 30), st.booleans()), min_size=1, max_size=7)
+
+
+def masked(row: list[tuple[float, bool]], garbage: float = 0.0) -> tuple[Tensor, Tensor, list[float]]:
+    """Values with garbage where the mask is False, the mask, and the real values."""
+    values = torch.tensor([[value if real else garbage for value, real in row]], dtype=torch.float64)
+    mask = torch.tensor([[real for _, real in row]])
+    return values, mask, [value for value, real in row if real]
+
+
+@settings(deadline=None, max_examples=60)
+@given(row=rows, garbage=st.sampled_from(GARBAGE))
+def test_only_real_entries_share_a_softmax(row: list[tuple[float, bool]], garbage: float) -> None:
+    values, mask, real = masked(row, garbage)
+    probs = masked_log_softmax(values, mask).exp()
+    assert probs[mask].tolist() == pytest.approx(softmax(real) if real else [], abs=1e-12)
+    assert (probs[~mask] == 0).all()
+
+
+@settings(deadline=None, max_examples=60)
+@given(row=rows, garbage=st.sampled_from(GARBAGE))
+def test_only_real_entries_are_summed_and_only_they_can_be_the_largest(
+    row: list[tuple[float, bool]], garbage: float
+) -> None:
+    values, mask, real = masked(row, garbage)
+    expected = math.log(sum(math.exp(value) for value in real)) if real else MINUS_INFINITY
+    assert masked_logsumexp(values, mask).item() == pytest.approx(expected, abs=1e-12)
+    assert masked_max(values, mask).item() == max(real, default=0.0)
+
+
+@pytest.mark.parametrize("function", [masked_logsumexp, masked_log_softmax, masked_max])
+@pytest.mark.parametrize("garbage", GARBAGE)
+def test_the_gradient_is_finite_and_padding_gets_none(function, garbage: float) -> None:
+    values = torch.tensor([[1.0, garbage, 2.0], [garbage, garbage, garbage], [3.0, MINUS_INFINITY, 1.0]])
+    mask = torch.tensor([[True, False, True], [False, False, False], [True, True, True]])
+    values.requires_grad_()
+    result = function(values, mask)
+    result.masked_fill(result == MINUS_INFINITY, 0.0).square().sum().backward()
+    assert values.grad is not None
+    assert values.grad.isfinite().all()
+    assert (values.grad[~mask] == 0).all()
+    assert (values.grad[0, [0, 2]] != 0).any()
+
+
+def test_a_row_of_padding_has_probability_zero_and_largest_value_zero() -> None:
+    values, mask = torch.tensor([[5.0, 6.0]]), torch.tensor([[False, False]])
+    assert masked_logsumexp(values, mask).tolist() == [MINUS_INFINITY]
+    assert masked_log_softmax(values, mask).tolist() == [[MINUS_INFINITY, MINUS_INFINITY]]
+    assert masked_max(values, mask).tolist() == [0.0]
+
+
+def test_the_largest_real_value_may_be_negative() -> None:
+    assert masked_max(torch.tensor([[-3.0, -5.0, 9.0]]), torch.tensor([[True, True, False]])).tolist() == [-3.0]
+
+
+def test_a_score_of_minus_infinity_is_a_probability_of_zero() -> None:
+    scores = torch.tensor([[0.0, MINUS_INFINITY, math.log(3.0)]])
+    probs = masked_log_softmax(scores, torch.ones(1, 3, dtype=torch.bool)).exp()
+    assert probs.tolist()[0] == pytest.approx([0.25, 0.0, 0.75])
+
+
+def test_scores_far_too_large_for_exp_still_give_probabilities() -> None:
+    mask = torch.ones(1, 3, dtype=torch.bool)
+    probs = masked_log_softmax(torch.tensor([[1e4, 1e4, -1e4]]), mask).exp()
+    assert probs.tolist()[0] == pytest.approx([0.5, 0.5, 0.0])
+    assert masked_logsumexp(torch.tensor([[-1e4, -1e4, -1e4]]), mask).item() == pytest.approx(-1e4 + math.log(3))
+
+
+def test_a_softmax_of_half_precision_scores_is_taken_in_single_precision() -> None:
+    scores = torch.tensor([[1.0, 2.0, 3.0]], dtype=torch.bfloat16)
+    result = masked_log_softmax(scores, torch.ones(1, 3, dtype=torch.bool))
+    assert result.dtype == torch.float32
+    assert result.exp().sum().item() == pytest.approx(1.0, abs=1e-6)
+    assert masked_log_softmax(scores.double(), torch.ones(1, 3, dtype=torch.bool)).dtype == torch.float64
+
+
+def test_log_probabilities_of_the_chosen_go_back_to_their_places() -> None:
+    spread = spread_log_probs(torch.tensor([[-1.0, -2.0], [-3.0, -4.0]]), torch.tensor([[2, 0], [1, 3]]), 4)
+    assert spread.tolist() == [
+        [-2.0, MINUS_INFINITY, -1.0, MINUS_INFINITY],
+        [MINUS_INFINITY, -3.0, MINUS_INFINITY, -4.0],
+    ]
+
+
+def test_log_probabilities_of_padding_are_minus_infinity() -> None:
+    result = masked_log_probs(torch.tensor([[-1.0, -2.0]]), torch.tensor([[False, True]]))
+    assert result.tolist() == [[MINUS_INFINITY, -2.0]]

@@ -1,0 +1,78 @@
+"""The Extractor, which on its own is the AS Reader."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference.cases import Case, Extra, batch_of_cases
+from reference.losses import extractor_loss
+from reference.small import as_reader, epireader, hard_cases
+from reference.weights import weights_of
+from reference.whole import extract
+
+seeds = st.integers(0, 10_000)
+extras = st.builds(Extra, *[st.integers(0, 2)] * 5)
+
+
+@settings(deadline=None, max_examples=25)
+@given(seed=seeds, count=st.integers(1, 4), extra=extras)
+def test_the_as_reader_agrees_with_equations_1_2_and_5(seed: int, count: int, extra: Extra) -> None:
+    module, cases = as_reader(seed), hard_cases(seed, count)
+    batch = batch_of_cases(cases, extra)
+    reading = module(batch)
+    assert reading.log_attention is not None
+    slow = [extract(case, weights_of(module)) for case in cases]
+    for row, one in enumerate(slow):
+        attention, probs = reading.log_attention[row].exp().tolist(), reading.log_probs[row].exp().tolist()
+        assert attention == pytest.approx(one.attention + [0.0] * (len(attention) - len(one.attention)))
+        assert probs == pytest.approx(one.probabilities + [0.0] * (len(probs) - len(one.probabilities)), rel=1e-6)
+    right = [
+        None if case.answer is None else one.probabilities[case.answer] for case, one in zip(cases, slow, strict=True)
+    ]
+    assert module.loss(reading, batch).total.item() == pytest.approx(extractor_loss(right), rel=1e-6)
+
+
+def test_the_as_reader_is_the_epireaders_extractor_to_the_last_bit() -> None:
+    whole, alone = epireader(4), as_reader(5)
+    shared = {name: value for name, value in whole.state_dict().items() if not name.startswith("reasoner.")}
+    alone.load_state_dict(shared)
+    batch = batch_of_cases(hard_cases(6, 5))
+    of_whole, of_alone = whole(batch), alone(batch)
+    assert torch.equal(of_whole.first_log_probs, of_alone.log_probs)
+    assert torch.equal(of_whole.log_attention, of_alone.log_attention)
+    assert torch.equal(of_alone.first_log_probs, of_alone.log_probs)
+    assert whole.loss(of_whole, batch).parts["extractor"].item() == alone.loss(of_alone, batch).total.item()
+
+
+def test_passage_and_question_are_read_by_encoders_of_their_own() -> None:
+    module = as_reader()
+    encoders = (module.extractor.passage_encoder, module.extractor.question_encoder)
+    owned = [{parameter.data_ptr() for parameter in encoder.parameters()} for encoder in encoders]
+    assert len(owned[0]) == len(owned[1]) == 8
+    assert not owned[0] & owned[1]
+
+
+def test_the_extractor_sees_words_not_sentences() -> None:
+    module = as_reader()
+    whole = Case([[5, 6, 7, 8, 9]], [6, 1], [[5], [8]], 0)
+    split = Case([[5, 6], [7], [8, 9]], [6, 1], [[5], [8]], 0)
+    assert torch.equal(module(batch_of_cases([whole])).log_probs, module(batch_of_cases([split])).log_probs)
+
+
+def test_where_the_blank_stands_in_the_question_matters() -> None:
+    module = as_reader()
+    cases = [Case([[5, 6, 7]], question, [[5], [6]], 0) for question in ([1, 8, 9], [8, 1, 9], [8, 9, 1])]
+    log_probs = module(batch_of_cases(cases)).log_probs[:, 0]
+    assert len(set(log_probs.tolist())) == 3
+
+
+def test_the_order_of_the_words_of_the_passage_matters() -> None:
+    module = as_reader()
+    cases = [Case([words], [8, 1, 9], [[5], [6]], 0) for words in ([5, 6, 7], [7, 6, 5], [6, 5, 7])]
+    assert len(set(module(batch_of_cases(cases)).log_probs[:, 0].tolist())) == 3
+
+
+def test_probabilities_of_all_distinct_words_add_up_to_one() -> None:
+    case = hard_cases(7, 1)[0]
+    every = Case(case.sentences, case.question, [[word] for word in dict.fromkeys(case.passage)], None)
+    assert as_reader()(batch_of_cases([every])).log_probs.exp().sum().item() == pytest.approx(1.0)
