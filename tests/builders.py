@@ -1,13 +1,16 @@
 """Small things for tests: examples, vocabularies, batches, readers."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import torch
 
 from epireader.data.batches import Batch, BatchCutter
+from epireader.data.corpus import Corpus, CorpusRecord, open_corpus, write_corpus
 from epireader.data.example import BLANK, Example
-from epireader.data.questions import QuestionsBuilder
+from epireader.data.questions import Lexicon, QuestionsBuilder
+from epireader.data.statistics import StatisticsCounter
 from epireader.data.vocabulary import Vocabulary
 
 
@@ -66,3 +69,33 @@ def batch_of(examples: Sequence[Example], words: Vocabulary) -> Batch:
     questions = builder.build()
     rows = np.arange(len(examples))
     return BatchCutter(questions, words).cut(torch.from_numpy(rows), questions.sizes.of(rows))
+
+
+def who_has_what(random: np.random.Generator) -> Example:
+    """`Ann has the cup .` and so on: a question that can only be answered by reading."""
+    people = random.permutation(["Ann", "Bob", "Kit", "Max", "Pam", "Sue", "Tom"])[: int(random.integers(3, 6))]
+    things = random.permutation(["box", "bun", "cat", "cup", "dog", "hat", "jug"])[: len(people)]
+    right = int(random.integers(0, len(people)))
+    return example(
+        [f"{person} has the {thing} ." for person, thing in zip(people, things, strict=True)],
+        f"The {things[right]} is with {BLANK} .",
+        people,
+        people[right],
+    )
+
+
+def toy_corpus(folder: Path, *, train: int = 200, valid: int = 40, seed: int = 0) -> Corpus:
+    """A prepared corpus of `who_has_what` questions."""
+    random = np.random.default_rng(seed)
+    lexicon = Lexicon()
+    builders = {split: QuestionsBuilder(lexicon) for split in ("train", "valid")}
+    counters = {split: StatisticsCounter() for split in builders}
+    for split, count in {"train": train, "valid": valid}.items():
+        for _ in range(count):
+            one = who_has_what(random)
+            builders[split].add(one)
+            counters[split].add(one)
+    figures = {split: counter.result() for split, counter in counters.items()}
+    folder.mkdir(parents=True)
+    write_corpus(folder, builders, CorpusRecord(made_by="tests", sources=(), options={}, skipped=0, statistics=figures))
+    return open_corpus(folder)

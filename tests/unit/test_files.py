@@ -10,6 +10,11 @@ import pytest
 from epireader.files import folder_made_beside, sha256_of, written_beside
 
 
+def write_half(path: Path) -> None:
+    path.write_text("half")
+    raise KeyboardInterrupt
+
+
 def test_a_file_takes_its_place_when_the_block_ends_well(tmp_path: Path) -> None:
     target = tmp_path / "file"
     target.write_text("old")
@@ -25,8 +30,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path) -> 
     target = tmp_path / "file"
     target.write_text("old")
     with pytest.raises(KeyboardInterrupt), written_beside(target) as beside:
-        beside.write_text("half")
-        raise KeyboardInterrupt
+        write_half(beside)
     assert target.read_text() == "old"
     assert list(tmp_path.iterdir()) == [target]
 
@@ -48,8 +52,7 @@ def test_a_folder_appears_when_the_block_ends_well(tmp_path: Path) -> None:
 
 def test_a_failure_leaves_no_folder(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt), folder_made_beside(tmp_path / "folder") as beside:
-        (beside / "a.txt").write_text("a")
-        raise KeyboardInterrupt
+        write_half(beside / "a.txt")
     assert list(tmp_path.iterdir()) == []
 
 

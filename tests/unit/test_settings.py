@@ -90,7 +90,8 @@ def test_an_override_that_is_none_is_refused_with_an_example(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "value"), [("3", 3), ("3.0", 3.0), ("false", False), ("bf16", "bf16"), ("[1, 2]", [1, 2]), ("True", "True")]
+    ("text", "value"),
+    [("3", 3), ("3.0", 3.0), ("false", False), ("bf16", "bf16"), ("[1, 2]", [1, 2]), ("True", "True")],
 )
 def test_a_value_is_read_as_toml_and_a_bare_word_as_text(text: str, value: Any) -> None:
     parsed = parse_value(text)

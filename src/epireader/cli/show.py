@@ -2,16 +2,14 @@
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import click
 
-
-class Advance(Protocol):
-    def __call__(self, amount: int, /) -> None: ...
+Advance = Callable[[int], None]
 
 
 def say(text: str) -> None:

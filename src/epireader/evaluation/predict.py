@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import nn
 
 from epireader.data.batches import Batch, BatchCutter, in_order_of_length
 from epireader.data.questions import Questions
@@ -56,22 +57,31 @@ def predict(
     return Predictions(offsets, means["final"], means["first"], means.get("evidence"), questions.answers.numpy())
 
 
-@torch.no_grad()
 def read_all(
     model: Model, questions: Questions, *, batch_size: int, device: torch.device | str
 ) -> Iterator[tuple[Batch, Reading]]:
     """Every question read once, in batches of similar length."""
     was_training = model.module.training
-    model.module.to(device).eval()
+    move_to(model.module, torch.device(device))
+    model.module.eval()
     cutter = BatchCutter(questions, model.vocabulary, device)
     try:
         for block in in_order_of_length(cutter.sizes.words, batch_size):
             pieces = max(1, -(-int(cutter.sizes.words[block].max()) * len(block) // WORDS_AT_ONCE))
             for rows in np.array_split(block, min(pieces, len(block))):
                 batch = cutter.cut(torch.from_numpy(rows), cutter.sizes.of(rows))
-                yield batch, model.module(batch)
+                with torch.no_grad():
+                    reading = model.module(batch)
+                yield batch, reading
     finally:
         model.module.train(was_training)
+
+
+def move_to(module: nn.Module, device: torch.device) -> None:
+    """Move a reader to a device, unless it is there: even an idle move gives a GRU's weights new addresses."""
+    here = next(module.parameters()).device
+    if here.type != device.type or device.index not in (None, here.index):
+        module.to(device)
 
 
 def _probabilities(reading: Reading) -> dict[str, torch.Tensor]:

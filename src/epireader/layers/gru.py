@@ -6,6 +6,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from epireader.layers.streams import side_by_side
+
 
 @dataclass(frozen=True)
 class Encoded:
@@ -45,14 +47,20 @@ class BiGRU(nn.Module):
         self.backwards = GRU(input_dim, hidden_dim)
 
     def forward(self, inputs: Float[Tensor, "batch n in"], mask: Bool[Tensor, "batch n"]) -> Encoded:
-        forwards = self.forwards(inputs, mask)
+        forwards, (states, final) = side_by_side(
+            lambda: self.forwards(inputs, mask), lambda: self._read_backwards(inputs, mask), [inputs, mask]
+        )
+        return Encoded(torch.cat([forwards.states, states], dim=-1), torch.cat([forwards.final, final], dim=-1))
+
+    def _read_backwards(
+        self, inputs: Float[Tensor, "batch n in"], mask: Bool[Tensor, "batch n"]
+    ) -> tuple[Float[Tensor, "batch n hid"], Float[Tensor, "batch hid"]]:
         # Reversed within its length, not as a whole: padding must stay behind the words.
         length = mask.sum(dim=1, keepdim=True)
         position = torch.arange(inputs.shape[1], device=inputs.device)
         mirror = torch.where(position < length, length - 1 - position, position)
-        backwards = self.backwards(_reorder(inputs, mirror), mask)
-        states = torch.cat([forwards.states, _reorder(backwards.states, mirror)], dim=-1)
-        return Encoded(states, torch.cat([forwards.final, backwards.final], dim=-1))
+        read = self.backwards(_reorder(inputs, mirror), mask)
+        return _reorder(read.states, mirror), read.final
 
 
 def initialise_gru(gru: nn.GRU) -> None:

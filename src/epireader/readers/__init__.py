@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from torch import nn
-
 from epireader.readers.epireader import EpiReader, EpiReaderConfig
 from epireader.readers.extractor import AttentionSumConfig, AttentionSumReader
+from epireader.readers.reading import ReaderModule
 
 
 @dataclass(frozen=True)
@@ -14,7 +13,7 @@ class ReaderKind:
     """A reader and the dataclass of its settings."""
 
     config: type[Any]
-    module: type[nn.Module]
+    module: type[ReaderModule]
 
 
 READERS = {

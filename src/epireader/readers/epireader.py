@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import torch
-from torch import nn
 
 from epireader.data.batches import Batch
 from epireader.layers.attention import attention_sum, mentions
@@ -12,7 +11,7 @@ from epireader.layers.masking import masked_log_softmax, spread_log_probs
 from epireader.readers.extractor import Extractor
 from epireader.readers.hypotheses import choose_hypotheses
 from epireader.readers.losses import margin_loss, negative_log_likelihood
-from epireader.readers.reading import Evidence, Loss, Reading
+from epireader.readers.reading import Evidence, Loss, ReaderModule, Reading
 from epireader.readers.reasoner import Reasoner
 
 
@@ -45,7 +44,7 @@ class EpiReaderConfig:
                 raise ValueError(f"model.{name} must be at least 1, got {getattr(self, name)}")
 
 
-class EpiReader(nn.Module):
+class EpiReader(ReaderModule):
     """Extract, hypothesise, test."""
 
     def __init__(self, config: EpiReaderConfig, words: int) -> None:

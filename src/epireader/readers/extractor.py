@@ -9,8 +9,9 @@ from epireader.data.batches import Batch
 from epireader.layers.attention import attention_sum, mentions, pointer_log_attention
 from epireader.layers.embedding import word_embedding
 from epireader.layers.gru import BiGRU
+from epireader.layers.streams import side_by_side
 from epireader.readers.losses import negative_log_likelihood
-from epireader.readers.reading import Loss, Reading
+from epireader.readers.reading import Loss, ReaderModule, Reading
 
 
 class Extractor(nn.Module):
@@ -29,8 +30,11 @@ class Extractor(nn.Module):
         question_mask: Bool[Tensor, "batch q"],
     ) -> Float[Tensor, "batch doc"]:
         """log s: the log-probability that each word of the passage is the answer (eq. 1)."""
-        words = self.passage_encoder(passage, passage_mask).states
-        whole = self.question_encoder(question, question_mask).final
+        words, (whole,) = side_by_side(
+            lambda: self.passage_encoder(passage, passage_mask).states,
+            lambda: (self.question_encoder(question, question_mask).final,),
+            [question, question_mask],
+        )
         return pointer_log_attention(words, whole, passage_mask)
 
 
@@ -44,7 +48,7 @@ class AttentionSumConfig:
     """d, the width of one direction of a GRU."""
 
 
-class AttentionSumReader(nn.Module):
+class AttentionSumReader(ReaderModule):
     """The Extractor alone: the candidate that gets the most attention is the answer."""
 
     def __init__(self, config: AttentionSumConfig, words: int) -> None:

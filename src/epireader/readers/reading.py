@@ -1,10 +1,9 @@
 """What every reader takes and gives."""
 
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from epireader.data.batches import Batch
 
@@ -44,13 +43,13 @@ class Loss:
     parts: dict[str, Tensor] = field(default_factory=dict)
 
 
-class ReaderModule(Protocol):
-    """A reader is an `nn.Module` with these two methods, built from (its config, number of words in the vocabulary)."""
+class ReaderModule(nn.Module):
+    """What a reader must do. It is built from its settings and the number of words in the vocabulary."""
 
-    def __call__(self, batch: Batch) -> Reading:
+    def forward(self, batch: Batch) -> Reading:
         """Read a batch."""
-        ...
+        raise NotImplementedError
 
     def loss(self, reading: Reading, batch: Batch) -> Loss:
         """The mean loss of a batch over its questions; one that cannot be learnt from counts 0."""
-        ...
+        raise NotImplementedError

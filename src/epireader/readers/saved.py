@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from epireader.data.vocabulary import Vocabulary
 from epireader.files import written_beside
 from epireader.readers import READERS
+from epireader.readers.reading import ReaderModule
 from epireader.settings import BadSetting, from_mapping, nearest
 
 FORMAT = "epireader-model"
@@ -31,7 +32,7 @@ class Model:
     reader: str
     settings: Any
     vocabulary: Vocabulary
-    module: nn.Module
+    module: ReaderModule
 
     @property
     def hypotheses(self) -> int:

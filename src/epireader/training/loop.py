@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import nn
@@ -27,6 +27,7 @@ from epireader.training.step import make_step
 VALIDATION_BATCH = 256
 
 
+@runtime_checkable
 class Watcher(Protocol):
     """Is told how a run goes, to show it."""
 

@@ -4,7 +4,7 @@ At batch 32 a step is some four hundred small kernels, and a GPU waits for most 
 graph they are launched at once. What is computed is the same.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -46,7 +46,9 @@ def make_step(
         return {"loss": loss.total.detach(), **loss.parts}
 
     graphs = processes.device.type == "cuda" and processes.world == 1
-    return Step(GraphReplay(take, batches.size, processes.device) if graphs else take, batches)
+    return Step(
+        GraphReplay(take, list(model.module.parameters()), batches.size, processes.device) if graphs else take, batches
+    )
 
 
 class Step:
@@ -66,7 +68,7 @@ def loss_of(module: nn.Module, model: Model, batch: Batch, settings: TrainingCon
     """The loss of a batch, l2 included."""
     with torch.autocast(batch.passage.device.type, dtype=torch.bfloat16, enabled=settings.precision == "bf16"):
         reading = module(batch)
-    loss: Loss = model.module.loss(reading, batch)  # type: ignore[operator]
+    loss = model.module.loss(reading, batch)
     if not settings.l2:
         return loss
     penalty = settings.l2 * l2_penalty(model.module)
@@ -90,12 +92,16 @@ class GraphReplay:
     is recorded, and replayed from then on. Shapes are rounded up so that there are few of them.
     """
 
-    def __init__(self, take: TakeStep, batch_size: int, device: torch.device) -> None:
+    def __init__(self, take: TakeStep, weights: Sequence[Tensor], batch_size: int, device: torch.device) -> None:
         self._take, self._batch_size, self._device = take, batch_size, device
+        self._weights, self._places = weights, places(weights)
         self._recordings: dict[Shape, Recording | None] = {}
         self._stream = torch.cuda.Stream(device)
 
     def __call__(self, rows: Int[Tensor, " batch"], shape: Shape, shuffle: Int[Tensor, ""]) -> Losses:
+        if places(self._weights) != self._places:
+            # A recording holds addresses: once the weights have moved it would go on training memory nobody reads.
+            self._recordings, self._places = {}, places(self._weights)
         shape = rounded_up(shape)
         rows = rows.to(self._device, non_blocking=True)
         if len(rows) != self._batch_size or shape not in self._recordings:
@@ -126,7 +132,12 @@ class GraphReplay:
         return losses
 
 
-ROUNDING = Shape(words=64, sentences=4, question=32, candidates=5, phrase=1)
+def places(weights: Sequence[Tensor]) -> tuple[int, ...]:
+    """Where the weights lie in memory."""
+    return tuple(weight.data_ptr() for weight in weights)
+
+
+ROUNDING = Shape(words=64, sentences=4, question=16, candidates=5, phrase=1)
 
 
 def rounded_up(shape: Shape) -> Shape:

@@ -150,9 +150,13 @@ def test_any_split_may_be_asked_of_a_corpus_whose_files_named_none(tmp_path: Pat
     assert len(open_questions(tmp_path / "corpus", split="valid")) == 1
 
 
-def test_overlapping_windows_do_not_blow_a_corpus_up(tmp_path: Path) -> None:
+def test_cbt_r_is_whole_and_its_overlapping_windows_do_not_blow_a_corpus_up(tmp_path: Path) -> None:
     source = shared_data("cbt-r/cbtest_CN_valid_2000ex.txt.xz")
     corpus = prepare([source], tmp_path / "corpus", PrepareOptions())
+    statistics = corpus.record.statistics["valid"]
+    assert statistics.questions == 2000
+    assert statistics.answers_missing == statistics.answers_outside_candidates == statistics.answers_unknown == 0
     words = int(corpus.questions("valid").sizes.words.sum())
+    assert statistics.passage_words.mean == pytest.approx(words / 2000, abs=0.005)
     size = sum(file.stat().st_size for file in corpus.folder.iterdir())
-    assert size < 2.5 * words, "windows of twenty overlapping sentences would take over four bytes a word"
+    assert size < 2.5 * words, "a word of four bytes would be stored for every window it stands in"

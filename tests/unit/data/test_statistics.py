@@ -4,10 +4,8 @@ from dataclasses import asdict
 
 import pytest
 from builders import example
-from shared_data import shared_data
 
 from epireader.data.example import Example
-from epireader.data.loading import read_examples
 from epireader.data.statistics import Range, Statistics, StatisticsCounter, stands_in
 
 
@@ -74,11 +72,3 @@ def test_statistics_come_back_from_a_plain_mapping() -> None:
 
 def test_statistics_of_nothing_are_zeros() -> None:
     assert statistics_of().passage_words == Range(0, 0.0, 0)
-
-
-def test_the_validation_questions_of_cbt_r_have_their_answers_and_their_ten_candidates() -> None:
-    path = shared_data("cbt-r/cbtest_CN_valid_2000ex.txt.xz")
-    statistics = statistics_of(*(one for _, one in read_examples(path)))
-    assert statistics.questions == 2000
-    assert statistics.answers_missing == statistics.answers_outside_candidates == statistics.answers_unknown == 0
-    assert 400 < statistics.passage_words.mean < 500

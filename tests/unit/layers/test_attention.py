@@ -101,3 +101,10 @@ def test_a_candidate_that_is_not_in_the_passage_has_no_probability_and_gets_no_g
     log_probs.exp().sum().backward()
     assert scores.grad is not None
     assert scores.grad.isfinite().all()
+
+
+def test_scores_far_apart_keep_their_distance_and_become_no_infinity() -> None:
+    states = torch.tensor([[[1.0], [-1.0]]])
+    log_attention = pointer_log_attention(states, torch.tensor([[2000.0]]), torch.ones(1, 2, dtype=torch.bool))
+    log_probs = attention_sum(log_attention, mentions(torch.tensor([[5, 6]]), torch.tensor([[[5], [6]]])))
+    assert log_probs.tolist() == [[0.0, -4000.0]]

@@ -80,7 +80,14 @@ def test_padding_never_wins_the_maximum_even_with_a_large_bias(wide: bool) -> No
     filters = filters_of([[[1.0]]], [10.0])
     result = pooled([[[1, 1], [2]], [[2]]], table, filters, wide=wide, extra=Extra(words=3, sentences=2))
     assert result[:, :2, 0].tolist() == [[7.0, 6.0], [6.0, 0.0]]
-    assert not result[:, 2:].any(), "a sentence that only pads has no windows"
+
+
+@pytest.mark.parametrize("wide", [True, False])
+def test_a_sentence_that_only_pads_has_no_windows(wide: bool) -> None:
+    table = torch.tensor([[0.0], [-3.0], [-4.0]])
+    filters = filters_of([[[1.0], [1.0], [1.0]]], [10.0])
+    result = pooled([[[1, 1], [2]], [[2]]], table, filters, wide=wide, extra=Extra(words=3, sentences=2))
+    assert result[..., 0].tolist() == [[7.0 if wide else 4.0, 6.0, 0.0, 0.0], [6.0, 0.0, 0.0, 0.0]]
 
 
 def test_a_filter_that_likes_nothing_gives_zero() -> None:

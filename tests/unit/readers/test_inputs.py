@@ -7,7 +7,7 @@ from builders import batch_of, example
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.cases import batch_of_cases, encode
-from reference.small import KNOWN, STRANGERS, hard_example
+from reference.small import KNOWN, hard_example
 
 from epireader.data.batches import Batch, BatchCutter
 from epireader.data.questions import QuestionsBuilder
@@ -109,7 +109,3 @@ def test_words_that_only_look_like_entities_keep_their_names(shuffle: int | None
     assert (passage[:, 3] == 2).all(), "the stranger"
     assert (passage[:, 4] == first_word).all()
     assert (passage[:, 5] == first_word + 2).all()
-
-
-def test_no_reader_here_knows_more_words_than_its_table_holds() -> None:
-    assert len(Vocabulary(KNOWN, strangers=STRANGERS)) == 2 + STRANGERS + len(KNOWN)

@@ -29,22 +29,22 @@ def questions_of(examples: list[Example]) -> Questions:
 
 
 def riddles(count: int, candidates: int) -> list[Example]:
-    """Questions in which every candidate stands once in the passage and is the answer equally often."""
+    """Every candidate stands once in the passage; every word is the answer equally often, and at every place."""
     random = np.random.default_rng(0)
     names = [f"w{n}" for n in range(candidates)]
-    return [
-        example(
-            [" ".join(random.permutation(names)), "w20 ."],
-            f"w{random.integers(10, 20)} XXXXX w{random.integers(10, 20)}",
-            list(random.permutation(names)),
-            names[n % candidates],
-        )
-        for n in range(count)
-    ]
+    examples = []
+    for n in range(count):
+        answer = names[n % candidates]
+        order = [str(name) for name in random.permutation(names) if name != answer]
+        order.insert(n // candidates % candidates, answer)
+        question = f"w{random.integers(10, 20)} XXXXX w{random.integers(10, 20)}"
+        examples.append(example([" ".join(random.permutation(names)), "w20 ."], question, order, answer))
+    return examples
 
 
 def accuracies(model, questions: Questions) -> tuple[float, float]:
-    evaluation = evaluate(predict([model], questions), most=1)
+    with torch.no_grad():
+        evaluation = evaluate(predict([model], questions), most=1)
     return evaluation.extractor.value, evaluation.final.value
 
 
@@ -118,11 +118,7 @@ def test_the_reasoner_alone_can_learn_a_batch_by_heart() -> None:
 
 @pytest.mark.parametrize("favour", range(10))
 def test_a_reader_that_always_answers_the_same_scores_no_more_than_chance(favour: int) -> None:
-    questions = questions_of(riddles(200, 10))
-    share = evaluate(constant(questions, favour), most=1).final
-    assert share.interval[0] <= 0.1
-    total = sum(evaluate(constant(questions, place), most=1).final.count for place in range(10))
-    assert total == 200, "over all places the answer is found once"
+    assert evaluate(constant(questions_of(riddles(100, 10)), favour), most=1).final.value == 0.1
 
 
 def test_a_reader_that_cannot_decide_is_never_right() -> None:
@@ -142,9 +138,4 @@ def test_a_reader_whose_weights_are_all_zero_scores_no_more_than_chance(name: st
             parameter.zero_()
     first, final = accuracies(model, questions_of(riddles(100, 10)))
     assert first == 0.0
-    assert final <= (0.2 if hypotheses == 1 else 0.0)
-
-
-def test_answers_stand_at_every_place_among_the_candidates() -> None:
-    batch = batch_of_cases(hard_cases(3, 60))
-    assert {0, 1, 2, 3} <= set(batch.answer.tolist())
+    assert final == (0.1 if name == "epireader" and hypotheses == 1 else 0.0)

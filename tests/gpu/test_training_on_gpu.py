@@ -1,0 +1,84 @@
+"""What a GPU adds must not change what is computed. These tests need one and are skipped without it."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from builders import toy_corpus
+
+from epireader.data.corpus import Corpus
+from epireader.evaluation.predict import predict
+from epireader.training.batches import TrainingBatches
+from epireader.training.config import load_config
+from epireader.training.loop import fresh_model, set_precision
+from epireader.training.optimizer import make_optimizer
+from epireader.training.processes import Processes
+from epireader.training.step import GraphReplay, make_step
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+
+SMALL = ["model.embedding_dim=24", "model.hidden_dim=16", "training.precision=fp32", "training.batch_size=16"]
+
+
+def trained_weights(corpus: Corpus, preset: str, device: str, *, replay: bool) -> dict[str, torch.Tensor]:
+    """The weights after some epochs, validation between them as in a real run."""
+    config = load_config(preset, SMALL)
+    processes = Processes(0, 1, torch.device(device))
+    set_precision("fp32", processes.device)
+    model = fresh_model(corpus, config, processes.device)
+    optimizer = make_optimizer(model.module, 1e-3)
+    batches = TrainingBatches(corpus, model.vocabulary, config.training, processes)
+    step = make_step(model, model.module, optimizer, batches, config.training, processes)
+    assert isinstance(step._take, GraphReplay) == (device == "cuda")
+    if device == "cuda" and not replay:
+        step._take = step._take._take
+    for epoch in range(3):
+        model.module.train()
+        for rows in batches.plan(epoch):
+            losses = step(rows, epoch)
+        assert all(value.isfinite() for value in losses.values())
+        predict([model], corpus.questions("valid"), device=device)
+    return {name: tensor.detach().cpu() for name, tensor in model.module.state_dict().items()}
+
+
+@pytest.mark.parametrize("preset", ["as-reader", "cbt-ne"])
+def test_replayed_steps_train_the_same_reader_as_plain_ones(tmp_path: Path, preset: str) -> None:
+    corpus = toy_corpus(tmp_path / "corpus")
+    plain = trained_weights(corpus, preset, "cuda", replay=False)
+    replayed = trained_weights(corpus, preset, "cuda", replay=True)
+    for name, weight in plain.items():
+        torch.testing.assert_close(
+            replayed[name], weight, rtol=1e-3, atol=1e-4, msg=lambda text, n=name: f"{n}: {text}"
+        )
+
+
+@pytest.mark.parametrize("preset", ["as-reader", "cbt-ne"])
+def test_a_gpu_trains_the_same_reader_as_the_cpu(tmp_path: Path, preset: str) -> None:
+    corpus = toy_corpus(tmp_path / "corpus")
+    on_cpu = trained_weights(corpus, preset, "cpu", replay=False)
+    on_gpu = trained_weights(corpus, preset, "cuda", replay=True)
+    for name, weight in on_cpu.items():
+        torch.testing.assert_close(on_gpu[name], weight, rtol=1e-2, atol=1e-3, msg=lambda text, n=name: f"{n}: {text}")
+
+
+def test_moved_weights_are_recorded_anew(tmp_path: Path) -> None:
+    corpus = toy_corpus(tmp_path / "corpus")
+    config = load_config("as-reader", SMALL)
+    processes = Processes(0, 1, torch.device("cuda"))
+    model = fresh_model(corpus, config, processes.device)
+    batches = TrainingBatches(corpus, model.vocabulary, config.training, processes)
+    step = make_step(model, model.module, make_optimizer(model.module, 1e-3), batches, config.training, processes)
+    model.module.train()
+    for epoch in range(3):
+        for rows in batches.plan(epoch):
+            step(rows, epoch)
+        before = model.module.extractor.passage_encoder.forwards.recurrence.weight_hh_l0.detach().clone()
+        model.module.to("cpu")
+        model.module.to("cuda")
+        after = model.module.extractor.passage_encoder.forwards.recurrence.weight_hh_l0.detach()
+        assert torch.equal(before, after)
+    for rows in batches.plan(3):
+        step(rows, 3)
+    moved = model.module.extractor.passage_encoder.forwards.recurrence.weight_hh_l0.detach()
+    assert moved.isfinite().all()
+    assert not torch.equal(before, moved)

@@ -1,0 +1,119 @@
+"""Presets and overrides."""
+
+import tomllib
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from epireader.readers.epireader import EpiReaderConfig
+from epireader.readers.extractor import AttentionSumConfig
+from epireader.settings import BadSetting
+from epireader.training.config import PRESETS, Config, TrainingConfig, VocabularyConfig, load_config, presets
+
+# The paper's Table 1: D, d, K, m, N_F, d_S.
+TABLE_1 = {
+    "cbt-ne": (300, 128, 5, 3, 16, 32),
+    "cbt-cn": (300, 128, 5, 3, 32, 32),
+    "cnn": (384, 256, 10, 3, 32, 32),
+}
+SIZES = ("embedding_dim", "hidden_dim", "hypotheses", "filter_width", "filters", "reasoner_hidden_dim")
+
+
+@pytest.mark.parametrize("name", TABLE_1)
+def test_a_preset_of_the_paper_has_exactly_the_papers_settings(name: str) -> None:
+    config = load_config(name)
+    assert config.reader == "epireader"
+    assert tuple(getattr(config.model, size) for size in SIZES) == TABLE_1[name]
+    assert (config.model.reasoner_weight, config.model.margin) == (50.0, 0.04)
+    training = config.training
+    assert (training.learning_rate, training.batch_size, training.l2, training.patience) == (0.001, 32, 0.001, 2)
+    assert training.clip_norm == 0, "the paper clips nothing"
+    assert training.shuffle_entities is (name == "cnn")
+
+
+@pytest.mark.parametrize("name", TABLE_1)
+def test_a_preset_of_the_paper_says_its_settings_itself_and_leans_on_no_default(name: str) -> None:
+    values = tomllib.loads((PRESETS / f"{name}.toml").read_text())
+    assert set(values["model"]) == {*SIZES, "reasoner_weight", "margin"}
+    assert set(values["training"]) - {"shuffle_entities"} == {"batch_size", "learning_rate", "l2", "patience"}
+
+
+def test_every_preset_loads_and_knows_its_reader() -> None:
+    assert {"as-reader", *TABLE_1} <= set(presets())
+    for name in presets():
+        assert isinstance(load_config(name), Config)
+    assert isinstance(load_config("as-reader").model, AttentionSumConfig)
+
+
+def test_the_words_of_a_preset_keep_their_case_and_none_is_cut() -> None:
+    assert load_config("cbt-cn").vocabulary == VocabularyConfig(min_count=1, max_words=0, strangers=64, lowercase=False)
+
+
+def test_overrides_win_over_the_preset_and_the_last_one_over_the_first() -> None:
+    config = load_config(
+        "cbt-cn", ["training.batch_size=64", "model.filters=8", "training.batch_size=16", "vocabulary.lowercase=true"]
+    )
+    assert (config.training.batch_size, config.model.filters, config.vocabulary.lowercase) == (16, 8, True)
+    assert config.model.embedding_dim == 300
+
+
+def test_an_override_reaches_a_section_the_preset_does_not_have(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('reader = "as-reader"\n')
+    assert load_config(str(path), ["training.l2=1"]).training.l2 == 1.0
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("training.batchsize=64", "there is no setting training.batchsize; did you mean training.batch_size?"),
+        ("training.batch_size=big", "training.batch_size must be a whole number, got 'big'"),
+        ("training.batch_size=true", "training.batch_size must be a whole number, got True"),
+        ("training.batch_size=0", "training.batch_size must be at least 1, got 0"),
+        ("training.precision=fp8", "training.precision must be fp32, tf32 or bf16, got 'fp8'"),
+        ("training.learning_rate=0", "training.learning_rate must be above 0, got 0.0"),
+        ("model.filter=3", "there is no setting model.filter; did you mean model.filters?"),
+        ("model.filters=0", "model.filters must be at least 1, got 0"),
+        ("trainig.seed=1", "there is no setting trainig; did you mean training?"),
+        ("batch_size=64", "there is no setting batch_size; there are reader, model, vocabulary, training"),
+        ("reader.x=64", "there is no setting reader.x"),
+        ("reader=epireder", "there is no reader 'epireder'; did you mean epireader?"),
+        ("reader=5", "reader must be text, got 5"),
+        ("model=5", "model is a section of settings, not one of them; got 5"),
+        ("training.x.y=5", "there is no setting training.x; did you mean training?"),
+    ],
+)
+def test_an_override_that_does_not_fit_is_refused_in_one_sentence(override: str, message: str) -> None:
+    with pytest.raises(BadSetting) as error:
+        load_config("cbt-cn", [override])
+    assert str(error.value) == message
+
+
+def test_a_setting_of_another_reader_is_refused() -> None:
+    with pytest.raises(BadSetting, match=r"there is no setting model\.filters"):
+        load_config("as-reader", ["model.filters=3"])
+
+
+def test_an_unknown_preset_is_refused_with_the_nearest_one() -> None:
+    with pytest.raises(BadSetting, match=r"there is no preset 'cbt-nn'; did you mean cbt-(ne|cn|cnn)\?"):
+        load_config("cbt-nn")
+
+
+@pytest.mark.parametrize("content", [b"reader =", b"\xff", b"a = 1\na = 2"])
+def test_a_file_that_is_no_toml_is_named(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_bytes(content)
+    with pytest.raises(BadSetting, match=r"mine\.toml: "):
+        load_config(str(path))
+
+
+def test_a_config_comes_back_from_the_mapping_it_gives() -> None:
+    for name in presets():
+        config = load_config(name, ["training.seed=7", "vocabulary.min_count=2"])
+        assert Config.from_mapping(config.as_mapping()) == config
+
+
+def test_the_epireader_is_the_reader_where_none_is_named() -> None:
+    assert Config.from_mapping({}).model == EpiReaderConfig()
+    assert asdict(Config.from_mapping({}).training) == asdict(TrainingConfig())
