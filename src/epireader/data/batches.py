@@ -159,7 +159,7 @@ def lay_end_to_end(
     clamped = sentence_of.clamp(max=sentences.shape[1] - 1)
     index = (start - end + length).gather(1, clamped) + position
     words = torch.where(inside, sequences.values[torch.where(inside, index, 0)], 0)
-    return words, torch.where(inside, sentence_of, sentences.shape[1]), length
+    return words, sentence_of, length
 
 
 def first_appearance_ranks(values: Int[Tensor, "batch n"], mask: Bool[Tensor, "batch n"]) -> Int[Tensor, "batch n"]:

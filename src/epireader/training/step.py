@@ -97,6 +97,8 @@ class GraphReplay:
         self._weights, self._places = weights, places(weights)
         self._recordings: dict[Shape, Recording | None] = {}
         self._stream = torch.cuda.Stream(device)
+        # The two directions of a GRU run on streams of their own, and so do their gradients. That is meant.
+        torch.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)
 
     def __call__(self, rows: Int[Tensor, " batch"], shape: Shape, shuffle: Int[Tensor, ""]) -> Losses:
         if places(self._weights) != self._places:

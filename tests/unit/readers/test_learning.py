@@ -43,8 +43,7 @@ def riddles(count: int, candidates: int) -> list[Example]:
 
 
 def accuracies(model, questions: Questions) -> tuple[float, float]:
-    with torch.no_grad():
-        evaluation = evaluate(predict([model], questions), most=1)
+    evaluation = evaluate(predict([model], questions), most=1)
     return evaluation.extractor.value, evaluation.final.value
 
 

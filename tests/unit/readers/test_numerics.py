@@ -34,7 +34,8 @@ def assert_sound(module: nn.Module, batch: Batch) -> None:
         assert not log_probs.isnan().any()
         assert (log_probs < 1e-4).all()
     if loss.requires_grad:
-        loss.backward()
+        with torch.autograd.set_detect_anomaly(True):  # refuses a NaN on the way, even one that is masked later
+            loss.backward()
     for name, parameter in module.named_parameters():
         assert parameter.grad is None or parameter.grad.isfinite().all(), name
 

@@ -70,9 +70,9 @@ def refused(folder: Path, *parts: str) -> None:
 def test_a_saved_reader_answers_as_before_bit_for_bit(reader: str, tmp_path: Path) -> None:
     model = fresh(reader)
     loaded = load_model(save(model, tmp_path / "model"))
+    assert not loaded.module.training
     assert torch.equal(answers(loaded), answers(model))
     assert (loaded.reader, loaded.settings, loaded.vocabulary) == (reader, model.settings, model.vocabulary)
-    assert not loaded.module.training
     for name, tensor in model.module.state_dict().items():
         assert torch.equal(loaded.module.state_dict()[name], tensor)
 
@@ -193,7 +193,8 @@ def test_an_unknown_reader_is_refused_with_the_nearest_one() -> None:
 
 
 def test_a_failed_save_leaves_the_old_weights_and_says_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full_disk(*_: object, **__: object) -> None:
+    def full_disk(_: object, path: Path, **__: object) -> None:
+        path.write_bytes(b"half of it")
         raise saved.SafetensorError("I/O error: No space left on device")
 
     before = (folder / "model.safetensors").read_bytes()

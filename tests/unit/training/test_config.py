@@ -43,7 +43,14 @@ def test_every_preset_loads_and_knows_its_reader() -> None:
     assert {"as-reader", *TABLE_1} <= set(presets())
     for name in presets():
         assert isinstance(load_config(name), Config)
-    assert isinstance(load_config("as-reader").model, AttentionSumConfig)
+
+
+def test_the_as_reader_is_taught_as_its_authors_taught_it() -> None:
+    config = load_config("as-reader")
+    assert config.model == AttentionSumConfig(embedding_dim=256, hidden_dim=128)
+    training = config.training
+    assert (training.learning_rate, training.batch_size, training.patience) == (0.001, 32, 2)
+    assert (training.clip_norm, training.l2, training.read_ahead) == (10.0, 0.0, 10)
 
 
 def test_the_words_of_a_preset_keep_their_case_and_none_is_cut() -> None:

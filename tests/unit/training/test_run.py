@@ -1,6 +1,5 @@
 """The folder of a run."""
 
-import fcntl
 import json
 import shutil
 import subprocess
@@ -192,6 +191,19 @@ def test_a_run_on_another_corpus_is_refused_and_on_the_same_one_moved_it_is_not(
         pytest.fail("another corpus was let in")
 
 
+def test_a_run_of_another_reader_is_refused_by_its_name(corpus: Corpus, tmp_path: Path) -> None:
+    model, _ = fresh(corpus)
+    with open_run(tmp_path / "run", config(), corpus, model):
+        pass
+    path = tmp_path / "run" / "config.json"
+    path.write_text(path.read_text().replace('"reader": "epireader"', '"reader": "as-reader"'))
+    with (
+        pytest.raises(RunRefused, match="reader was 'as-reader' and is 'epireader'"),
+        open_run(tmp_path / "run", config(), corpus, model),
+    ):
+        pytest.fail("another reader's run was let in")
+
+
 @pytest.mark.parametrize("content", [None, "", "[]", "\xff"])
 def test_a_folder_that_is_not_a_run_is_left_alone(corpus: Corpus, tmp_path: Path, content: str | None) -> None:
     model, _ = fresh(corpus)
@@ -225,16 +237,16 @@ def test_two_processes_never_train_in_one_folder(corpus: Corpus, tmp_path: Path)
         pass
 
 
-def test_an_open_run_holds_its_lock_until_it_is_closed(corpus: Corpus, tmp_path: Path) -> None:
+def test_a_run_cannot_be_opened_a_second_time_until_it_is_closed(corpus: Corpus, tmp_path: Path) -> None:
     model, _ = fresh(corpus)
     with (
         open_run(tmp_path / "run", config(), corpus, model),
-        (tmp_path / "run" / "lock").open("w") as second,
-        pytest.raises(BlockingIOError),
+        pytest.raises(RunRefused, match="another process is training"),
+        open_run(tmp_path / "run", config(), corpus, model),
     ):
-        fcntl.flock(second, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    with (tmp_path / "run" / "lock").open("w") as second:
-        fcntl.flock(second, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        pytest.fail("the run was opened twice")
+    with open_run(tmp_path / "run", config(), corpus, model):
+        pass
 
 
 def test_the_best_epoch_is_the_first_with_the_highest_accuracy_and_patience_counts_from_it() -> None:
