@@ -3,15 +3,15 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from epireader.answer import Answer, Mention, Reader
+    from epireader.answer import Answer, Asked, Mention, Reader, Story
 
 __version__ = "0.1.0"
-__all__ = ["Answer", "Mention", "Reader", "__version__"]
+__all__ = ["Answer", "Asked", "Mention", "Reader", "Story", "__version__"]
 
 
 def __getattr__(name: str) -> Any:
     # Torch takes a second or two to import, so it is left until somebody reads.
-    if name in ("Answer", "Mention", "Reader"):
+    if name in __all__:
         from epireader import answer
 
         return getattr(answer, name)

@@ -30,6 +30,13 @@ def from_mapping(cls: type[T], values: Mapping[str, Any], section: str = "") -> 
         raise BadSetting(str(error)) from None
 
 
+def refuse_below_one(settings: object, section: str, *names: str) -> None:
+    """Counts and sizes must be at least 1."""
+    for name in names:
+        if getattr(settings, name) < 1:
+            raise ValueError(f"{section}.{name} must be at least 1, got {getattr(settings, name)}")
+
+
 def nearest(name: str, names: Iterable[str], section: str = "") -> str:
     """A hint at the name that was probably meant."""
     prefix = f"{section}." if section else ""

@@ -6,21 +6,22 @@ from typing import TYPE_CHECKING
 
 import click
 
-from epireader.cli.show import print_json, read_text, say
+from epireader.cli.show import print_json, read_text
 
 if TYPE_CHECKING:
-    from epireader.answer import Answer
+    from epireader.answer import Answer, Story
 
-DEMONSTRATION = ("snow-letter", "The blue letter had come from XXXXX, who was far away at sea.")
+DEMONSTRATION = ("flood-at-elder-bank", "The babies of the mouse crossed the flood in a wooden XXXXX.")
 
 
 @click.command()
 @click.option("--story", help="A text file, - for standard input, or the name of a bundled story.")
 @click.option("--question", help="A sentence with XXXXX (or ____, [MASK], @placeholder) for the missing word.")
-@click.option(
-    "--candidates", help="Words to choose from, with commas between them.  [default: every word of the story]"
-)
+@click.option("--candidates", help="Words to choose from, with commas between.  [default: every word of the story]")
 @click.option("--top", type=click.IntRange(min=1), help="How many answers to show.  [default: as many as are tested]")
+@click.option("--explain", is_flag=True, help="Show where the reader looked, and its evidence sentence by sentence.")
+@click.option("--batch", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Answer a JSONL file.")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="With --batch: where the answers go.")
 @click.option("--model", default="default", show_default=True, help="A run, an ensemble, or a bundled model.")
 @click.option("--demo", is_flag=True, help="Ask a question about a bundled story.")
 @click.option("--stories", is_flag=True, help="List the bundled stories.")
@@ -30,6 +31,9 @@ def answer(
     question: str | None,
     candidates: str | None,
     top: int | None,
+    explain: bool,
+    batch: Path | None,
+    out: Path | None,
     model: str,
     demo: bool,
     stories: bool,
@@ -37,53 +41,80 @@ def answer(
 ) -> None:
     """Find the word that is missing from a question about a story.
 
-    Without --question it is asked for.
+    Without --question it is asked for. With --batch every line of a JSONL file is answered; started again, it goes on
+    where it stopped.
 
     \b
     Examples:
       epireader answer --story story.txt --question "'Come in,' said XXXXX."
       epireader answer --story snow-letter --question "The letter was for XXXXX." --candidates Ilvo,Corin,Hesper
-      epireader answer --demo
+      epireader answer --batch questions.jsonl --out answers.jsonl
+      epireader answer --demo --explain
     """
-    from epireader.stories import bundled_stories
-
     if stories:
-        for name, bundled in bundled_stories().items():
-            click.echo(f"{name:<28}{bundled.title}")
+        list_stories()
+        return
+    if batch is not None:
+        answer_batch(batch, out, model=model, top=top, as_json=as_json)
         return
     if demo:
         story, question = DEMONSTRATION
-    if story is None:
-        raise click.UsageError("name a story with --story, or try --demo")
-    text = bundled_stories()[story].text if story in bundled_stories() else read_text(_existing(story))
-    if question is None:
-        question = click.prompt("Question", err=True) if sys.stdin.isatty() else None
-    if question is None:
-        raise click.UsageError("ask something with --question")
+    title, text = find_story(story)
+    question = question if question is not None else ask_for_question()
     given = [word.strip() for word in candidates.split(",")] if candidates is not None else None
 
     from epireader.answer import Reader
 
-    answers = Reader.load(model).answer(text, question, given, top=top)
+    read = Reader.load(model).read(text)
+    answers = read.ask(question, given, top=top)
     if as_json:
-        print_json({"question": question, "answers": [as_record(found) for found in answers]})
+        from epireader.cli.batch import answer_record
+
+        print_json({"question": question, "answers": [answer_record(found) for found in answers]})
         return
     if demo:
-        say(f"{bundled_stories()[story].title}\n{question}\n")
+        click.echo(f"{title}: {question}\n")
+    if explain:
+        from epireader.cli.explain import explain_answers
+
+        explain_answers(read, question, answers)
+        return
     click.echo(answer_table(answers))
 
 
-def _existing(story: str) -> Path:
+def list_stories() -> None:
+    from epireader.stories import bundled_stories
+
+    for name, bundled in bundled_stories().items():
+        click.echo(f"{name:<28}{bundled.title}")
+
+
+def find_story(story: str | None) -> tuple[str, str]:
+    """The title and text of a bundled story or of a file."""
+    from epireader.stories import bundled_stories
+
+    if story is None:
+        raise click.UsageError("name a story with --story, or try --demo")
+    if story in bundled_stories():
+        return bundled_stories()[story].title, bundled_stories()[story].text
     path = Path(story)
     if story != "-" and not path.is_file():
         raise click.UsageError(f"there is no file {story!r}, and no bundled story of that name (see --stories)")
-    return path
+    return path.name, read_text(path)
 
 
-def as_record(answer: "Answer") -> dict[str, object]:
-    from dataclasses import asdict
+def ask_for_question() -> str:
+    if not sys.stdin.isatty():
+        raise click.UsageError("ask something with --question")
+    return str(click.prompt("Question", err=True))
 
-    return asdict(answer)
+
+def answer_batch(source: Path, out: Path | None, *, model: str, top: int | None, as_json: bool) -> None:
+    from epireader.cli.batch import run_batch
+
+    if out is None:
+        raise click.UsageError("say where the answers go with --out")
+    run_batch(source, out, model=model, top=top, as_json=as_json)
 
 
 def answer_table(answers: list["Answer"]) -> str:

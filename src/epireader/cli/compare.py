@@ -40,8 +40,8 @@ def compare(
 
     from epireader.evaluation.compare import compare as compare_two
 
-    if len(models) < 2:
-        raise click.UsageError("give at least two readers to compare")
+    if len(models) < 2 or len(set(models)) < len(models):
+        raise click.UsageError("give at least two readers to compare, each of them once")
     files = [model for model in models if model.endswith(".jsonl")]
     if files and len(files) < len(models):
         raise click.UsageError("compare either prediction files or models, not both")
@@ -84,18 +84,19 @@ def ask(
     from epireader.readers.ensemble import load_members
     from epireader.training.processes import choose_device
 
-    asked = open_questions(questions or corpus_of(models[0]), split=split, kind=kind)
+    chosen = choose_device(device)
+    asked = open_questions(questions or corpus_of(models[0], split), split=split, kind=kind)
     known = asked.answers.numpy() != ANSWER_UNKNOWN
     right = {}
     for name in models:
         members = load_members(name)
         with progress_bar(name, len(asked) * len(members)) as advance:
-            said = predict(members, asked, device=choose_device(device), on_questions=advance)
+            said = predict(members, asked, device=chosen, on_questions=advance)
         right[name] = (ranks(said, said.final) == 0)[known]
     return right
 
 
-def corpus_of(run: str) -> Path:
+def corpus_of(run: str, split: str) -> Path:
     """The corpus a run was trained on."""
     from epireader.readers.saved import find_model, read_record
 
@@ -104,7 +105,7 @@ def corpus_of(run: str) -> Path:
     corpus = Path(os.path.normpath(folder / path)) if path else None
     if corpus is None or not corpus.exists():
         raise click.UsageError(f"the corpus {run} was trained on is not here; name the questions with --questions")
-    say(f"asking the validation questions of {corpus}")
+    say(f"asking the {split} questions of {corpus}")
     return corpus
 
 
@@ -115,5 +116,5 @@ def read_right(path: Path) -> "np.ndarray":
     try:
         lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         return np.array([line["correct"] for line in lines if line["correct"] is not None], dtype=bool)
-    except (json.JSONDecodeError, KeyError, TypeError):
+    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError):
         raise click.UsageError(f"{path} was not written by evaluate --predictions") from None

@@ -56,7 +56,7 @@ def evaluate(
     from epireader.readers.ensemble import load_members
     from epireader.training.processes import choose_device
 
-    members = load_members(model)
+    chosen, members = choose_device(device), load_members(model)
     skipped = SkippedQuestions() if skip_bad else None
     asked = open_questions(questions, split=split, kind=kind, skipped=skipped)
     if skipped:
@@ -64,7 +64,7 @@ def evaluate(
             say(f"skipped {bad}")
         say(f"skipped {skipped.count} questions in all")
     with progress_bar("Reading", len(asked) * len(members)) as advance:
-        said = predict(members, asked, batch_size=batch_size, device=choose_device(device), on_questions=advance)
+        said = predict(members, asked, batch_size=batch_size, device=chosen, on_questions=advance)
     evaluation = measure(said, most=members[0].hypotheses)
     if predictions:
         write_predictions(predictions, asked, said)

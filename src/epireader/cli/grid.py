@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from epireader.cli.show import percent, print_json, say
+from epireader.cli.show import percent, print_json
 from epireader.cli.train import Screen
 
 
@@ -41,14 +41,18 @@ def grid(grid_file: Path, corpus: Path, out: Path, device: str, as_json: bool) -
     results = []
     with join_processes(device) as processes:
         for number, point in enumerate(points, start=1):
-            say(f"run {number} of {len(points)}: {point.name}")
             with Screen(quiet=not processes.is_first) as screen:
+                screen.say(f"run {number} of {len(points)}: {point.name}")
                 try:
                     progress = train_reader(opened, point.config, out / point.name, processes, screen)
                 except Interrupted:
                     screen.say(f"stopped and saved in {out / point.name}; give the same command to go on")
                     raise click.Abort from None
+                if screen.idle:
+                    screen.say("it was finished before")
             results.append((progress.best_accuracy, progress.best_epoch + 1, point.name))
+    if not processes.is_first:
+        return
     results.sort(reverse=True)
     if as_json:
         print_json({"runs": [{"run": str(out / n), "valid_accuracy": a, "best_epoch": e} for a, e, n in results]})

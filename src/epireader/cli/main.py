@@ -4,6 +4,7 @@ Exit codes: 0 done, 1 bad input or a failed run, 2 a mistake on the command line
 """
 
 import importlib
+import os
 import sys
 
 import click
@@ -54,18 +55,16 @@ def cli() -> None:
 def main() -> None:
     try:
         cli(standalone_mode=False)
-    except click.exceptions.Exit as exit_:
-        sys.exit(exit_.exit_code)
-    except click.Abort:
-        sys.exit(130)
-    except KeyboardInterrupt:
+        sys.stdout.flush()
+    except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
     except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
+        # Whoever read our output has gone; Python would complain when it flushes the rest on its way out.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
     except Exception as error:
         if (sentence := explained(error)) is None:
             raise

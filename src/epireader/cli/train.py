@@ -53,6 +53,8 @@ def train(
         except Interrupted:
             screen.say(f"stopped and saved in {out}; give the same command to go on")
             raise click.Abort from None
+        if screen.idle:
+            screen.say(f"{out} was finished before; nothing was done")
         if not processes.is_first:
             return
     result = {
@@ -80,6 +82,8 @@ class Screen:
         self._quiet = quiet
         self._bar = ExitStack()
         self._advance: Advance = lambda _: None
+        self.idle = True
+        """Whether no epoch was begun: the run was finished before."""
 
     def __enter__(self) -> "Screen":
         return self
@@ -93,6 +97,7 @@ class Screen:
             say(text)
 
     def epoch(self, number: int, steps: int, done: int) -> None:
+        self.idle = False
         if done:
             self.say(f"going on in epoch {number + 1} after step {done} of {steps}")
         if not self._quiet:

@@ -9,6 +9,7 @@ without an answer the question can be asked, but neither trained on nor counted.
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from difflib import get_close_matches
 from sys import intern
 
@@ -27,7 +28,19 @@ from epireader.data.sources import (
 )
 from epireader.text import split_sentences
 
-KEYS = ("passage", "question", "candidates", "answer")
+KEYS = ("passage", "question", "candidates", "answer", "id")
+
+
+@dataclass(frozen=True)
+class RawQuestion:
+    """A line as it was written, each part of the right type."""
+
+    passage: str | list[str]
+    question: str
+    candidates: list[str] | None
+    answer: str | None
+    id: str | int | None
+    """Whatever its owner calls it."""
 
 
 def looks_like_jsonl(start: bytes) -> bool:
@@ -44,21 +57,35 @@ def read_jsonl(file: TextFile, *, sentence_limit: int, on_bad: OnBad) -> Iterato
         where = f"{file.where}:{number}"
         try:
             with placed(where):
-                example = _example(decode(without_mark(line, number)), where, sentence_limit)
+                example = _example(parse_question(line, number), where, sentence_limit)
         except BadExample as bad:
             on_bad(bad)
         else:
             yield example
 
 
-def _example(line: str, where: str, sentence_limit: int) -> Example:
-    fields = _fields(line)
-    answer = fields.get("answer")
+def parse_question(line: bytes, number: int = 0) -> RawQuestion:
+    """One line of a JSONL file; `number` tells the first line, where a byte order mark may stand."""
+    fields = _fields(decode(without_mark(line, number)))
+    passage, candidates, answer = (fields.get(key) for key in ("passage", "candidates", "answer"))
+    name = fields.get("id")
+    if isinstance(name, bool) or not isinstance(name, str | int | None):
+        raise BadExample(f"'id' must be a text or a whole number, it is {_json_type(name)}")
+    return RawQuestion(
+        passage=_texts("passage", passage) if isinstance(passage, list) else _text("passage", passage),
+        question=_text("question", fields["question"]),
+        candidates=None if candidates is None else _texts("candidates", candidates),
+        answer=None if answer is None else _text("answer", answer),
+        id=name,
+    )
+
+
+def _example(raw: RawQuestion, where: str, sentence_limit: int) -> Example:
     return Example(
-        sentences=tuple(piece for words in _sentences(fields["passage"]) for piece in cut(words, sentence_limit)),
-        question=question_words(_text("question", fields["question"])),
-        candidates=_candidates(fields),
-        answer=None if answer is None else phrase_words(_text("answer", answer)),
+        sentences=tuple(piece for words in _sentences(raw.passage) for piece in cut(words, sentence_limit)),
+        question=question_words(raw.question),
+        candidates=() if raw.candidates is None else _candidates(raw.candidates),
+        answer=None if raw.answer is None else phrase_words(raw.answer),
         where=where,
     )
 
@@ -112,17 +139,14 @@ def _texts(key: str, value: object) -> list[str]:
     return [checked(item) for item in value if item.strip()]
 
 
-def _sentences(passage: object) -> list[Words]:
+def _sentences(passage: str | list[str]) -> list[Words]:
     if isinstance(passage, list):
-        return [sentence_words(without_blank(sentence)) for sentence in _texts("passage", passage)]
-    tokens = split_sentences(without_blank(_text("passage", passage)))
-    return [tuple(intern(token.text) for token in sentence) for sentence in tokens]
+        return [sentence_words(without_blank(sentence)) for sentence in passage]
+    return [tuple(intern(token.text) for token in sentence) for sentence in split_sentences(without_blank(passage))]
 
 
-def _candidates(fields: dict[str, object]) -> tuple[Words, ...]:
-    if fields.get("candidates") is None:
-        return ()
-    candidates = distinct([phrase_words(text) for text in _texts("candidates", fields["candidates"])])
+def _candidates(texts: list[str]) -> tuple[Words, ...]:
+    candidates = distinct([phrase_words(text) for text in texts])
     if not candidates:
         raise BadExample("'candidates' is empty; leave it out to let every word of the passage be one")
     return candidates

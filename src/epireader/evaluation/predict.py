@@ -1,5 +1,6 @@
 """Asking readers a whole set of questions."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -26,7 +27,7 @@ class Predictions:
     first: np.ndarray
     """p, before reranking."""
     evidence: np.ndarray | None
-    """e; 0 for a candidate that was not put to the test. None for readers that do not rerank."""
+    """e; 0 for a candidate that was not put to the test. None for readers that do not rerank, which have no part in it."""
     answers: np.ndarray
 
     def __len__(self) -> int:
@@ -47,13 +48,17 @@ def predict(
     """What a reader, or the average of several, says of every question."""
     offsets = questions.candidates.offsets.numpy()
     totals: dict[str, np.ndarray] = {}
+    views: Counter[str] = Counter()
     for model in members:
+        given: set[str] = set()
         for batch, reading in read_all(model, questions, batch_size=batch_size, device=device):
             for name, probs in _probabilities(reading).items():
+                given.add(name)
                 _add(totals.setdefault(name, np.zeros(offsets[-1], np.float32)), probs, batch, offsets)
             if on_questions:
                 on_questions(len(batch))
-    means = {name: total / len(members) for name, total in totals.items()}
+        views.update(given)
+    means = {name: total / views[name] for name, total in totals.items()}
     return Predictions(offsets, means["final"], means["first"], means.get("evidence"), questions.answers.numpy())
 
 

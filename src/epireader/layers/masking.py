@@ -38,11 +38,6 @@ def masked_max(values: Float[Tensor, "*rows n"], mask: Bool[Tensor, "*rows n"]) 
     return largest.masked_fill(~mask.any(dim=-1), 0.0)
 
 
-def masked_log_probs(log_probs: Float[Tensor, "*shape"], mask: Bool[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """Log-probabilities with those of padding set to -inf."""
-    return log_probs.masked_fill(~mask, MINUS_INFINITY)
-
-
 def spread_log_probs(
     log_probs: Float[Tensor, "batch hyp"], index: Int[Tensor, "batch hyp"], size: int
 ) -> Float[Tensor, "batch {size}"]:

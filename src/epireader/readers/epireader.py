@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-import torch
+from jaxtyping import Float, Int
+from torch import Tensor
 
 from epireader.data.batches import Batch
 from epireader.layers.attention import attention_sum, mentions
@@ -13,6 +14,7 @@ from epireader.readers.hypotheses import choose_hypotheses
 from epireader.readers.losses import margin_loss, negative_log_likelihood
 from epireader.readers.reading import Evidence, Loss, ReaderModule, Reading
 from epireader.readers.reasoner import Reasoner
+from epireader.settings import refuse_below_one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,9 +41,8 @@ class EpiReaderConfig:
     """gamma, by how much the right hypothesis must win."""
 
     def __post_init__(self) -> None:
-        for name in ("embedding_dim", "hidden_dim", "hypotheses", "filter_width", "filters", "reasoner_hidden_dim"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"model.{name} must be at least 1, got {getattr(self, name)}")
+        sizes = ("embedding_dim", "hidden_dim", "hypotheses", "filter_width", "filters", "reasoner_hidden_dim")
+        refuse_below_one(self, "model", *sizes)
 
 
 class EpiReader(ReaderModule):
@@ -60,11 +61,12 @@ class EpiReader(ReaderModule):
             wide=config.wide_convolution,
         )
 
-    def forward(self, batch: Batch) -> Reading:
+    def read_passage(self, batch: Batch) -> Float[Tensor, "batch doc out"]:
+        return self.extractor.read_passage(self.embedding, batch)
+
+    def forward(self, batch: Batch, passage_states: Float[Tensor, "batch doc out"] | None = None) -> Reading:
         """Read a batch. While training, the right answer is always among the hypotheses."""
-        log_attention = self.extractor(
-            self.embedding(batch.passage), batch.passage_mask, self.embedding(batch.question), batch.question_mask
-        )
+        log_attention = self.extractor(self.embedding, batch, passage_states)
         log_probs = attention_sum(log_attention, mentions(batch.passage, batch.candidates))
         keep = batch.answer if self.training else None
         chosen = choose_hypotheses(log_probs.detach(), batch.candidate_mask, self.config.hypotheses, keep)
@@ -76,7 +78,7 @@ class EpiReader(ReaderModule):
             evidence=evidence,
         )
 
-    def _weigh(self, batch: Batch, chosen: torch.Tensor, log_probs: torch.Tensor) -> Evidence:
+    def _weigh(self, batch: Batch, chosen: Int[Tensor, "batch hyp"], log_probs: Float[Tensor, "batch hyp"]) -> Evidence:
         phrases = chosen[..., None].expand(-1, -1, batch.candidates.shape[2])
         entailment = self.reasoner(self.embedding, batch, batch.candidates.gather(1, phrases))
         mask = batch.candidate_mask.gather(1, chosen)

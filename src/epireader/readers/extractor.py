@@ -2,16 +2,17 @@
 
 from dataclasses import dataclass
 
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from epireader.data.batches import Batch
 from epireader.layers.attention import attention_sum, mentions, pointer_log_attention
 from epireader.layers.embedding import word_embedding
-from epireader.layers.gru import BiGRU
+from epireader.layers.gru import BiGRU, Encoded
 from epireader.layers.streams import side_by_side
 from epireader.readers.losses import negative_log_likelihood
 from epireader.readers.reading import Loss, ReaderModule, Reading
+from epireader.settings import refuse_below_one
 
 
 class Extractor(nn.Module):
@@ -22,20 +23,25 @@ class Extractor(nn.Module):
         self.passage_encoder = BiGRU(embedding_dim, hidden_dim)  # f
         self.question_encoder = BiGRU(embedding_dim, hidden_dim)  # g
 
+    def read_passage(self, embedding: nn.Embedding, batch: Batch) -> Float[Tensor, "batch doc out"]:
+        """f(t): a state for every word of the passage."""
+        encoded: Encoded = self.passage_encoder(embedding(batch.passage), batch.passage_mask)
+        return encoded.states
+
     def forward(
         self,
-        passage: Float[Tensor, "batch doc emb"],
-        passage_mask: Bool[Tensor, "batch doc"],
-        question: Float[Tensor, "batch q emb"],
-        question_mask: Bool[Tensor, "batch q"],
+        embedding: nn.Embedding,
+        batch: Batch,
+        passage_states: Float[Tensor, "batch doc out"] | None = None,
     ) -> Float[Tensor, "batch doc"]:
         """log s: the log-probability that each word of the passage is the answer (eq. 1)."""
+        question = embedding(batch.question)
         words, (whole,) = side_by_side(
-            lambda: self.passage_encoder(passage, passage_mask).states,
-            lambda: (self.question_encoder(question, question_mask).final,),
-            [question, question_mask],
+            lambda: self.read_passage(embedding, batch) if passage_states is None else passage_states,
+            lambda: (self.question_encoder(question, batch.question_mask).final,),
+            [question, batch.question_mask],
         )
-        return pointer_log_attention(words, whole, passage_mask)
+        return pointer_log_attention(words, whole, batch.passage_mask)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +53,9 @@ class AttentionSumConfig:
     hidden_dim: int = 128
     """d, the width of one direction of a GRU."""
 
+    def __post_init__(self) -> None:
+        refuse_below_one(self, "model", "embedding_dim", "hidden_dim")
+
 
 class AttentionSumReader(ReaderModule):
     """The Extractor alone: the candidate that gets the most attention is the answer."""
@@ -56,10 +65,11 @@ class AttentionSumReader(ReaderModule):
         self.embedding = word_embedding(words, config.embedding_dim)
         self.extractor = Extractor(config.embedding_dim, config.hidden_dim)
 
-    def forward(self, batch: Batch) -> Reading:
-        log_attention = self.extractor(
-            self.embedding(batch.passage), batch.passage_mask, self.embedding(batch.question), batch.question_mask
-        )
+    def read_passage(self, batch: Batch) -> Float[Tensor, "batch doc out"]:
+        return self.extractor.read_passage(self.embedding, batch)
+
+    def forward(self, batch: Batch, passage_states: Float[Tensor, "batch doc out"] | None = None) -> Reading:
+        log_attention = self.extractor(self.embedding, batch, passage_states)
         log_probs = attention_sum(log_attention, mentions(batch.passage, batch.candidates))
         return Reading(log_probs=log_probs, first_log_probs=log_probs, log_attention=log_attention)
 

@@ -46,8 +46,13 @@ class Loss:
 class ReaderModule(nn.Module):
     """What a reader must do. It is built from its settings and the number of words in the vocabulary."""
 
-    def forward(self, batch: Batch) -> Reading:
-        """Read a batch."""
+    def read_passage(self, batch: Batch) -> Float[Tensor, "batch doc out"] | None:
+        """What can be made of the passages before the questions are known, to be handed to `forward`; None: nothing."""
+        del batch
+        return None
+
+    def forward(self, batch: Batch, passage_states: Float[Tensor, "batch doc out"] | None = None) -> Reading:
+        """Read a batch; with `passage_states`, without reading the passages again."""
         raise NotImplementedError
 
     def loss(self, reading: Reading, batch: Batch) -> Loss:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from epireader.readers.saved import reader_settings
-from epireader.settings import BadSetting, from_mapping, nearest, parse_override
+from epireader.settings import BadSetting, from_mapping, nearest, parse_override, refuse_below_one
 
 PRESETS = Path(__file__).parent / "presets"
 
@@ -57,9 +57,7 @@ class TrainingConfig:
     """Save so that the run can go on after a crash, this often."""
 
     def __post_init__(self) -> None:
-        for name in ("batch_size", "patience", "max_epochs", "read_ahead", "log_every"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"training.{name} must be at least 1, got {getattr(self, name)}")
+        refuse_below_one(self, "training", "batch_size", "patience", "max_epochs", "read_ahead", "log_every")
         if self.precision not in ("fp32", "tf32", "bf16"):
             raise ValueError(f"training.precision must be fp32, tf32 or bf16, got {self.precision!r}")
         if self.learning_rate <= 0:

@@ -3,7 +3,7 @@
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -50,9 +50,12 @@ def train(corpus: Corpus, config: Config, out: Path, processes: Processes, watch
     optimizer = make_optimizer(model.module, settings.learning_rate)
     batches = TrainingBatches(corpus, model.vocabulary, settings, processes)
     valid = corpus.questions("valid")
-    with shared_run(out, config, corpus, model, processes) as run, stop_requests(processes) as stop_requested:
-        progress = run.load_progress(model, optimizer)
-        journal = Journal(run, progress, processes)
+    with (
+        shared_run(out, config, corpus, model, processes) as run,
+        closing(Journal(run, run.load_progress(model, optimizer), processes)) as journal,
+        stop_requests() as stop_requested,
+    ):
+        progress = journal.progress
         module = shared_module(model.module, processes)
         step = make_step(model, module, optimizer, batches, settings, processes)
         clock = Clock(progress.seconds)
@@ -67,9 +70,10 @@ def train(corpus: Corpus, config: Config, out: Path, processes: Processes, watch
                 watcher.step()
                 if progress.total_steps % settings.log_every == 0:
                     journal.write_losses()
-                stopping = stop_requested(progress.total_steps)
-                if stopping or clock.minutes_since_saved() >= settings.checkpoint_minutes:
-                    run.save_progress(model, optimizer, clock.stamped(journal.kept_in(progress)))
+                stopping = processes.agree(stop_requested(), progress.total_steps)
+                due = clock.minutes_since_saved() >= settings.checkpoint_minutes
+                if stopping or processes.agree(due, progress.total_steps):
+                    run.save_progress(model, optimizer, clock.stamped(journal.kept()))
                 if stopping:
                     raise Interrupted
             journal.write_losses()
@@ -80,8 +84,7 @@ def train(corpus: Corpus, config: Config, out: Path, processes: Processes, watch
             journal.write_validation(evaluation)
             watcher.validated(progress, evaluation)
             progress.end_epoch(settings.patience, settings.max_epochs)
-            run.save_progress(model, optimizer, clock.stamped(journal.kept_in(progress)))
-        journal.close()
+            run.save_progress(model, optimizer, clock.stamped(journal.kept()))
     return progress
 
 
@@ -144,7 +147,7 @@ def shared_run(out: Path, config: Config, corpus: Corpus, model: Model, processe
 
 
 @contextmanager
-def stop_requests(processes: Processes) -> Iterator[Callable[[int], bool]]:
+def stop_requests() -> Iterator[Callable[[], bool]]:
     """Turns Ctrl-C and a polite kill into a question asked after each step; a second Ctrl-C stops at once."""
     asked: list[int] = []
 
@@ -153,13 +156,9 @@ def stop_requests(processes: Processes) -> Iterator[Callable[[int], bool]]:
             raise KeyboardInterrupt
         asked.append(number)
 
-    def stop_requested(step: int) -> bool:
-        # Asking the other processes takes a round trip, so it is not done at every step.
-        return bool(asked) if processes.world == 1 else step % 20 == 0 and processes.any(bool(asked))
-
     before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield stop_requested
+        yield lambda: bool(asked)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -9,6 +9,9 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+ASK_EVERY = 20
+"""Several processes ask each other every so many steps whether to save or to stop."""
+
 
 class NoSuchDevice(ValueError):
     """A device this machine does not have."""
@@ -41,6 +44,10 @@ class Processes:
         raised = torch.tensor(float(flag), device=self.device)
         dist.all_reduce(raised, op=dist.ReduceOp.MAX)
         return bool(raised.item())
+
+    def agree(self, flag: bool, step: int) -> bool:
+        """Whether the flag is up in any process; asking takes a round trip, so it is not done at every step."""
+        return flag if self.world == 1 else step % ASK_EVERY == 0 and self.any(flag)
 
     def wait(self) -> None:
         if self.world > 1:

@@ -101,11 +101,15 @@ class Run:
         put_weights(model.module, _under("model.", tensors), path)
         numbers = {name: n for n, (name, _) in enumerate(model.module.named_parameters())}
         state: dict[int, dict[str, Tensor]] = {}
-        for key, tensor in _under("optimizer.", tensors).items():
-            name, _, moment = key.rpartition(".")
-            state.setdefault(numbers[name], {})[moment] = tensor
+        try:
+            for key, tensor in _under("optimizer.", tensors).items():
+                name, _, moment = key.rpartition(".")
+                state.setdefault(numbers[name], {})[moment] = tensor
+            progress = Progress(**record["progress"])
+        except (KeyError, TypeError) as error:
+            raise RunRefused(f"{path} is of another version ({error}); give another --out") from None
         optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
-        return Progress(**record["progress"])
+        return progress
 
     def write_metrics(self, progress: Progress, line: Mapping[str, Any]) -> None:
         """Add a line to metrics.jsonl, over whatever was written after the last save of a run that was killed."""
@@ -145,7 +149,14 @@ def open_run(folder: Path, config: Config, corpus: Corpus, model: Model) -> Iter
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise RunRefused(f"another process is training in {folder}; wait for it or give another --out") from None
+        _remove_strays(folder)
         yield Run(folder)
+
+
+def _remove_strays(folder: Path) -> None:
+    """Remove what a process that was killed in the middle of a save left behind: ours, and safetensors' own."""
+    for stray in (*folder.glob(".*.part"), *folder.glob(".tmp??????")):
+        stray.unlink(missing_ok=True)
 
 
 def _refuse_another(folder: Path, record: Mapping[str, Any]) -> None:

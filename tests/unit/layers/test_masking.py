@@ -10,7 +10,6 @@ from reference.pointing import softmax
 from torch import Tensor
 
 from epireader.layers.masking import (
-    masked_log_probs,
     masked_log_softmax,
     masked_logsumexp,
     masked_max,
@@ -103,8 +102,3 @@ def test_log_probabilities_of_the_chosen_go_back_to_their_places() -> None:
         [-2.0, MINUS_INFINITY, -1.0, MINUS_INFINITY],
         [MINUS_INFINITY, -3.0, MINUS_INFINITY, -4.0],
     ]
-
-
-def test_log_probabilities_of_padding_are_minus_infinity() -> None:
-    result = masked_log_probs(torch.tensor([[-1.0, -2.0]]), torch.tensor([[False, True]]))
-    assert result.tolist() == [[MINUS_INFINITY, -2.0]]

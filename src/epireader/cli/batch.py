@@ -1,0 +1,97 @@
+"""`epireader answer --batch`: a JSONL file in, a JSONL file out, line for line.
+
+Output grows in `OUT.part`, which becomes OUT when all lines are done; a run that was stopped goes on after the last
+whole line in it. Memory does not depend on how many lines there are.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from epireader.cli.show import print_json, progress_bar, say
+
+if TYPE_CHECKING:
+    from epireader.answer import Answer, Reader
+
+LINES_AT_ONCE = 256
+
+
+def run_batch(source: Path, out: Path, *, model: str, top: int | None, as_json: bool) -> None:
+    """Answer every line; a line that cannot be read gets an `error`, and is reported with its number."""
+    from epireader.answer import Reader
+
+    if out.exists():
+        raise click.UsageError(f"{out} exists already; choose another name or remove it first")
+    part = out.with_name(out.name + ".part")
+    done = whole_lines(part)
+    if done:
+        say(f"going on after line {done:,}")
+    reader = Reader.load(model)
+    bad = 0
+    with source.open("rb") as lines, part.open("ab") as answers:
+        for _ in islice(lines, done):
+            pass
+        with progress_bar("Answering", None, unit="questions") as advance:
+            while chunk := list(islice(lines, LINES_AT_ONCE)):
+                for record in answer_lines(reader, chunk, done + 1, top):
+                    if "error" in record:
+                        bad += 1
+                        say(f"{source}:{record['line']}: {record['error']}")
+                    answers.write(json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+                answers.flush()
+                done += len(chunk)
+                advance(len(chunk))
+        os.fsync(answers.fileno())
+    part.replace(out)
+    if as_json:
+        print_json({"out": str(out), "lines": done, "bad": bad})
+    else:
+        say(f"{out}: {done:,} lines" + (f", {bad:,} of them bad" if bad else ""))
+
+
+def answer_lines(reader: "Reader", lines: list[bytes], first: int, top: int | None) -> Iterator[dict[str, Any]]:
+    """A record for each line, in order; `first` is the number of the first of them."""
+    from epireader.answer import Asked
+    from epireader.data.example import BadExample
+    from epireader.data.jsonl import parse_question
+
+    records: list[dict[str, Any]] = []
+    questions = []
+    for number, line in enumerate(lines, start=first):
+        try:
+            raw = parse_question(line, number)
+            story, asked = reader.read(raw.passage), Asked(raw.question, raw.candidates)
+            story.example(asked)
+        except BadExample as error:
+            records.append({"line": number, "error": error.reason})
+        else:
+            records.append({"question": raw.question} if raw.id is None else {"id": raw.id, "question": raw.question})
+            questions.append((story, asked))
+    answers = iter(reader.answer_all(questions, top=top))
+    for record in records:
+        yield record if "error" in record else {**record, "answers": [answer_record(one) for one in next(answers)]}
+
+
+def answer_record(answer: "Answer") -> dict[str, Any]:
+    """An answer for a script. The attention on every word, which takes most room, is left out."""
+    record = asdict(answer)
+    return {key: value for key, value in record.items() if key != "attention" and (key != "evidence" or value)}
+
+
+def whole_lines(part: Path) -> int:
+    """How many whole lines an unfinished file has; a piece of a line at its end is cut off."""
+    if not part.exists():
+        return 0
+    count, end = 0, 0
+    with part.open("r+b") as file:
+        for line in file:
+            if line.endswith(b"\n"):
+                count, end = count + 1, end + len(line)
+        file.truncate(end)
+    return count

@@ -1,0 +1,82 @@
+"""`epireader answer --explain`: the passage shaded by attention, the hypotheses as bars, the evidence by sentence."""
+
+import math
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from epireader.answer import Answer, Story
+
+BAR_WIDTH = 20
+SHADES = ("", "on grey15", "on grey27", "on dark_goldenrod", "bold black on gold1")
+MARKS = ("", "", "", "*", "**")
+"""Attention where there is no colour: after the word."""
+
+
+def explain_answers(story: "Story", question: str, answers: list["Answer"]) -> None:
+    """Show on standard output how the answers came about."""
+    console = Console(highlight=False)
+    console.print(Text(question, style="bold"))
+    console.print()
+    if answers[0].attention is not None:
+        console.print(shaded_passage(story, answers[0].attention, colour=console.color_system is not None))
+        console.print()
+    console.print(hypothesis_table(answers))
+    for answer in answers[:2]:
+        if answer.evidence is not None:
+            console.print()
+            console.print(evidence_table(story, answer))
+
+
+def shaded_passage(story: "Story", attention: tuple[float, ...], *, colour: bool) -> Text:
+    """The text with the words that were looked at marked, strongest where most was looked."""
+    text, end = Text(), 0
+    for word, weight in zip(story.words, attention, strict=True):
+        text.append(story.text[end : word.start])
+        level = shade(weight)
+        text.append(story.text[word.start : word.end] + ("" if colour else MARKS[level]), style=SHADES[level])
+        end = word.end
+    text.append(story.text[end:])
+    return text
+
+
+def shade(weight: float) -> int:
+    """0 for next to no attention up to 4 for most of it; each step is a factor of about four."""
+    return max(0, min(4, int(4 + math.log(max(weight, 1e-9) / 0.3, 4) + 1))) if weight > 0.001 else 0
+
+
+def hypothesis_table(answers: list["Answer"]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("hypothesis")
+    for heading in ("p, Extractor", "e, Reasoner", "pi, both"):
+        table.add_column(heading)
+    for answer in answers:
+        table.add_row(Text(answer.text), bar(answer.p, "cyan"), bar(answer.e, "magenta"), bar(answer.pi, "green"))
+    return table
+
+
+def bar(value: float | None, colour: str) -> Text:
+    if value is None:
+        return Text("not tested", style="dim")
+    full = round(value * BAR_WIDTH)
+    return Text.assemble(f"{value:.3f} ", ("█" * full, colour), ("░" * (BAR_WIDTH - full), "dim"))
+
+
+def evidence_table(story: "Story", answer: "Answer") -> Table:
+    """The Reasoner's score for a hypothesis after each sentence, and by how much the sentence moved it."""
+    assert answer.evidence is not None
+    table = Table(title=Text(f"Evidence for {answer.text}"), title_justify="left", box=None, padding=(0, 2, 0, 0))
+    table.add_column("score", justify="right")
+    table.add_column("moved", justify="right")
+    table.add_column("after the sentence", overflow="fold")
+    before = 0.0
+    for sentence, score in zip(story.sentences, answer.evidence, strict=True):
+        moved = score - before
+        style = "green" if moved > 0.05 else "red" if moved < -0.05 else "dim"
+        words = Text(" ".join(story.text[sentence[0].start : sentence[-1].end].split()))
+        table.add_row(f"{score:.2f}", Text(f"{moved:+.2f}", style=style), words)
+        before = score
+    return table
