@@ -26,7 +26,7 @@ check: $(VENV)/installed-for-tests
 	$(BIN)/mypy
 
 bench: $(VENV)/installed-for-tests
-	@$(BIN)/python benchmarks/answering.py
+	@$(BIN)/python benchmarks/speed.py
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "EpiReader needs Python 3.11 or newer")'

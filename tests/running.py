@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import os
+import resource
 import signal
 import socket
 import sys
@@ -13,7 +14,7 @@ from typing import Any
 import torch
 from safetensors import safe_open
 
-from epireader.cli.main import main
+from epireader.cli.main import explained, main
 from epireader.data.corpus import open_corpus
 from epireader.evaluation.accuracy import Evaluation
 from epireader.training.config import Config, load_config
@@ -31,8 +32,8 @@ TINY = {
 SAVE_OFTEN = "training.checkpoint_minutes=0.0001"
 
 FORKS = multiprocessing.get_context("forkserver")
-"""Processes that start in no time, because torch is imported once for all of them."""
-FORKS.set_forkserver_preload(["running"])
+"""Processes that start in no time, because torch (and what an optimizer imports) is imported once for all of them."""
+FORKS.set_forkserver_preload(["epireader.training.loop", "torch._dynamo", "torch.utils.tensorboard.writer"])
 
 
 def tiny(preset: str = "as-reader", *overrides: str) -> Config:
@@ -54,6 +55,7 @@ class Watch:
         self.steps = 0
         self.began: list[tuple[int, int, int]] = []
         self.accuracies: list[float] = []
+        self.best_epoch = -1
 
     def epoch(self, number: int, steps: int, done: int) -> None:
         self.began.append((number, steps, done))
@@ -65,6 +67,7 @@ class Watch:
 
     def validated(self, progress: Progress, evaluation: Evaluation) -> None:
         self.accuracies.append(evaluation.final.value)
+        self.best_epoch = progress.best_epoch
 
 
 def train_here(corpus: Path, out: Path, config: Config, watch: Watch | None = None) -> Progress:
@@ -149,3 +152,17 @@ def result_of(run: Path) -> tuple[bytes, bytes]:
 
 def metrics(run: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+
+
+def train_on_a_small_disk(corpus: Path, out: Path, config: Config, largest: int, at: int) -> None:
+    """Train; from a step on no file can grow beyond so many bytes. What is said of that goes to the run's `said`."""
+    torch.set_num_threads(1)
+
+    def fill_the_disk() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
+
+    try:
+        train_here(corpus, out, config, Watch(at, fill_the_disk))
+    except Exception as error:
+        (out / "said").write_text(explained(error) or f"unexplained: {error!r}")
+        sys.exit(1)

@@ -51,6 +51,7 @@ def test_a_reader_learns_to_read(tmp_path: Path, preset: str) -> None:
     progress = train_here(corpus.folder, tmp_path / "run", config, watch)
     assert watch.accuracies[0] < 0.9, "there was nothing to learn"
     assert progress.best_accuracy == max(watch.accuracies) >= 0.9
+    assert watch.best_epoch == progress.best_epoch == watch.accuracies.index(progress.best_accuracy)
     best = evaluate(predict([load_model(tmp_path / "run")], corpus.questions("valid")), most=1)
     assert best.final.value == progress.best_accuracy
     losses = [line["loss"] for line in metrics(tmp_path / "run") if line["kind"] == "train"]
@@ -74,9 +75,7 @@ def test_a_run_stops_when_it_has_not_gained_for_so_many_epochs_and_keeps_the_bes
         assert json.loads(file.metadata()["record"]) == {"epoch": 1, "valid_accuracy": 0.5}
 
 
-def test_patience_begins_anew_with_every_gain(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_patience_begins_anew_with_every_gain(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan_accuracies(monkeypatch, 50, 40, 60, 50, 50)
     progress = train_here(corpus, tmp_path / "run", tiny("as-reader", "training.patience=2"))
     assert (progress.epoch, progress.best_epoch) == (5, 2)

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 )
 @click.option("--kind", type=click.Choice(["NE", "CN", "V", "P"]), help="Which of CBT's kinds, if there are several.")
 @click.option("--skip-bad", is_flag=True, help="Pass over questions that cannot be read, and list them.")
-@click.option("--batch-size", default=128, show_default=True, type=click.IntRange(min=1))
+@click.option(
+    "--batch-size", default=128, show_default=True, type=click.IntRange(min=1), help="Questions read at once."
+)
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:N.")
 @click.option(
     "--predictions", type=click.Path(dir_okay=False, path_type=Path), help="Write one JSON line a question here."

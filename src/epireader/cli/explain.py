@@ -25,10 +25,9 @@ def explain_answers(story: "Story", question: str, answers: list["Answer"]) -> N
         console.print(shaded_passage(story, answers[0].attention, colour=console.color_system is not None))
         console.print()
     console.print(hypothesis_table(answers))
-    for answer in answers[:2]:
-        if answer.evidence is not None:
-            console.print()
-            console.print(evidence_table(story, answer))
+    if any(answer.evidence for answer in answers[:2]):
+        console.print()
+        console.print(evidence_table(story, answers[:2]))
 
 
 def shaded_passage(story: "Story", attention: tuple[float, ...], *, colour: bool) -> Text:
@@ -65,18 +64,24 @@ def bar(value: float | None, colour: str) -> Text:
     return Text.assemble(f"{value:.3f} ", ("█" * full, colour), ("░" * (BAR_WIDTH - full), "dim"))
 
 
-def evidence_table(story: "Story", answer: "Answer") -> Table:
-    """The Reasoner's score for a hypothesis after each sentence, and by how much the sentence moved it."""
-    assert answer.evidence is not None
-    table = Table(title=Text(f"Evidence for {answer.text}"), title_justify="left", box=None, padding=(0, 2, 0, 0))
-    table.add_column("score", justify="right")
-    table.add_column("moved", justify="right")
+def evidence_table(story: "Story", answers: list["Answer"]) -> Table:
+    """The Reasoner's score for each hypothesis after every sentence, and by how much the sentence moved it."""
+    table = Table(title="Evidence", title_justify="left", box=None, padding=(0, 2, 0, 0))
+    for answer in answers:
+        table.add_column(Text(answer.text), justify="right")
+        table.add_column("moved", justify="right")
     table.add_column("after the sentence", overflow="fold")
-    before = 0.0
-    for sentence, score in zip(story.sentences, answer.evidence, strict=True):
-        moved = score - before
-        style = "green" if moved > 0.05 else "red" if moved < -0.05 else "dim"
-        words = Text(" ".join(story.text[sentence[0].start : sentence[-1].end].split()))
-        table.add_row(f"{score:.2f}", Text(f"{moved:+.2f}", style=style), words)
-        before = score
+    for number, sentence in enumerate(story.sentences):
+        cells: list[str | Text] = []
+        for answer in answers:
+            cells += evidence_cells(answer.evidence, number)
+        table.add_row(*cells, Text(" ".join(story.text[sentence[0].start : sentence[-1].end].split())))
     return table
+
+
+def evidence_cells(evidence: tuple[float, ...] | None, number: int) -> list[str | Text]:
+    if evidence is None:
+        return ["-", "-"]
+    moved = evidence[number] - (evidence[number - 1] if number else 0.0)
+    style = "green" if moved > 0.05 else "red" if moved < -0.05 else "dim"
+    return [f"{evidence[number]:.2f}", Text(f"{moved:+.2f}", style=style)]

@@ -54,7 +54,7 @@ def cli() -> None:
 
 def main() -> None:
     try:
-        cli(standalone_mode=False)
+        cli(prog_name="epireader", standalone_mode=False)
         sys.stdout.flush()
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,9 +20,7 @@ FEWEST = 4
 JSONL_ENDINGS = (".jsonl", ".ndjson")
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_NEWJSONL_ENDINGS = (".jsonl", ".ndjson")
-
-_FILE = click.Path(dir_okay=False, path_type=Path)
+_NEW_FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.command("make-questions")
@@ -66,15 +64,17 @@ def make_questions(
 
     form = form or ("jsonl" if out.name.endswith(JSONL_ENDINGS) else "cbt")
     _check_targets([book, *filter(None, [kinds])], [out, *filter(None, [html])], form, force)
-    by_rule_alone = kind == "names" and not kinds
-    rules = ClozeRules(kind=NAME if kind == "names" else NOUN, **({"fewest": FEWEST} if by_rule_alone else {}))
+    rules = ClozeRules(kind=NAME if kind == "names" else NOUN)
+    if kind == "names" and not kinds:
+        rules = replace(rules, fewest=FEWEST)
     counts = Counts()
     questions = chain.from_iterable(
         clozes(tagged, rules, every=every, seed=seed) for tagged in counts.of(_tagged_books(book, kind, kinds))
     )
-    _write(questions, counts, form, out, html, title=book.name)
+    _write(questions, counts, form, out, html, title=book.name.split(".")[0])
     left_out = f" ({counts.left_out:,} left out: the form {form} cannot hold them)" if counts.left_out else ""
-    say(f"{out}: {counts.questions:,} questions from {counts.sentences:,} sentences, {counts.books:,} books{left_out}")
+    books = f"{counts.books:,} book" + "s" * (counts.books != 1)
+    say(f"{out}: {counts.questions:,} questions from {counts.sentences:,} sentences, {books}{left_out}")
     if as_json:
         files = {"out": str(out), "html": str(html) if html else None}
         print_json({**files, "format": form, "kind": kind, "every": every, "seed": seed, **asdict(counts)})
@@ -121,7 +121,7 @@ def _write(
     questions: "Iterable[Cloze]", counts: Counts, form: str, out: Path, html: Path | None, *, title: str
 ) -> None:
     """Writes and counts the questions; no file is left where there are none."""
-    from epireader.cli.worksheet import Worksheet
+    from epireader.cli.worksheet import Worksheet, readable_title
     from epireader.data.books import example_of
     from epireader.data.example import BadExample
     from epireader.data.writing import FORMS
@@ -132,7 +132,9 @@ def _write(
         page = None
         if html:
             beside = stack.enter_context(written_beside(html))
-            page = Worksheet(stack.enter_context(beside.open("w", encoding="utf-8", newline="\n")), title)
+            page = Worksheet(
+                stack.enter_context(beside.open("w", encoding="utf-8", newline="\n")), readable_title(title)
+            )
         for question in questions:
             try:
                 file.write(FORMS[form](example_of(question)))

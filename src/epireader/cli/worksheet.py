@@ -33,13 +33,13 @@ h2 { font-size: 9.5pt; letter-spacing: .06em; text-transform: uppercase; color: 
   overflow-wrap: anywhere; }
 .blank { display: inline-block; width: 8em; height: 1em; border-bottom: 1pt solid #1d1d1f; vertical-align: baseline; }
 .bank { list-style: none; margin: 0; padding: 3mm 4mm; border: 1pt solid #1d1d1f; border-radius: 2.5mm;
-  display: grid; grid-template-columns: repeat(5, minmax(0, 1fr)); gap: 2mm 4mm; text-align: center; }
-.bank li { overflow-wrap: anywhere; }
+  display: flex; flex-wrap: wrap; justify-content: center; gap: 2mm 3mm; }
+.bank li { flex: 0 1 18%; text-align: center; overflow-wrap: anywhere; }
 .answers ol { columns: 4; column-gap: 8mm; margin: 0; padding-left: 2.6em; }
 .answers li { break-inside: avoid; overflow-wrap: anywhere; padding-left: .3em; }
 .answers li::marker { color: #777; font-size: 9.5pt; }
 @media (max-width: 40em) {
-  .sheet { padding: 6mm; margin: 0 0 4mm; } .bank { grid-template-columns: repeat(2, 1fr); }
+  .sheet { padding: 6mm; margin: 0 0 4mm; } .bank li { flex-basis: 40%; }
   .answers ol { columns: 2; }
 }
 @media print {

@@ -5,7 +5,7 @@ Test does. No book is read before the one ahead of it is done with.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack, closing
 from itertools import zip_longest
 from pathlib import Path
@@ -96,7 +96,7 @@ def _check_kinds(words: Words, kind: str, where: str, text: str) -> None:
         raise BadExample(f"there are {len(kind)} kinds here for the {len(words)} words of {text}", where)
 
 
-def _lines(path: Path, *, on_bytes: OnBytes | None = None) -> Iterator[tuple[int, str]]:
+def _lines(path: Path, *, on_bytes: OnBytes | None = None) -> Generator[tuple[int, str]]:
     """The lines of one file, plain or packed, with their numbers."""
     if is_archive(path.name) or not path.is_file():
         raise ValueError(f"{path} must be one text file, plain, .gz or .xz")

@@ -6,7 +6,7 @@ A word in CAPITALS is a name if the same word with one capital is.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from epireader.text.cloze import NAME, OTHER, Words
 from epireader.text.lexicon import SENTENCE_OPENERS, TITLES
@@ -14,29 +14,37 @@ from epireader.text.lexicon import SENTENCE_OPENERS, TITLES
 STARTS_ENOUGH = 3
 """A word that only ever starts sentences, and is never without a capital, is a name from this many times on."""
 
+SMALL_ENOUGH = 50
+"""A word that stands without a capital this many times as often as with one is no name: its capital is for stress."""
+
 
 def name_kinds(sentences: Sequence[Words]) -> list[str]:
     """For each sentence a letter for each word: NAME or OTHER. What is a name is learnt from all the sentences."""
     known = _Known(sentences)
-    return ["".join(known.kind(word, starts) for word, starts in _with_starts(words)) for words in sentences]
+    return [
+        "".join(
+            known.kind(word, starts) if word[0].isupper() else OTHER
+            for word, starts in zip(words, _starts(words), strict=True)
+        )
+        for words in sentences
+    ]
 
 
 class _Known:
     """How often a text has each word with a capital inside sentences, with one at their starts, and without."""
 
     def __init__(self, sentences: Sequence[Words]) -> None:
+        self._small = Counter(word for words in sentences for word in words if word[0].islower())
         self._inside: Counter[str] = Counter()
         self._starting: Counter[str] = Counter()
-        self._small: Counter[str] = Counter()
         for words in sentences:
-            for word, starts in _with_starts(words):
-                if word[0].islower():
-                    self._small[word] += 1
-                elif word[0].isupper() and not _in_capitals(word):
+            for word, starts in zip(words, _starts(words), strict=True):
+                if word[0].isupper() and not _in_capitals(word):
                     (self._starting if starts else self._inside)[word] += 1
 
     def kind(self, word: str, starts: bool) -> str:
-        if not word[0].isupper() or word in _NEVER or len(word) == 1:
+        """The kind of a word that has a capital."""
+        if word in _NEVER or len(word) == 1:
             return OTHER
         if word.capitalize() in _TITLES:
             return NAME
@@ -44,7 +52,7 @@ class _Known:
             return NAME if word.isalpha() and self._is_name(word.capitalize()) else OTHER
         if starts:
             return NAME if self._is_name(word) else OTHER
-        return OTHER if self._small[word.lower()] > 50 * self._inside[word] else NAME
+        return OTHER if self._small[word.lower()] > SMALL_ENOUGH * self._inside[word] else NAME
 
     def _is_name(self, word: str) -> bool:
         if word in _NEVER:
@@ -55,16 +63,18 @@ class _Known:
         return 2 * inside >= small
 
 
-def _with_starts(words: Words) -> Iterator[tuple[str, bool]]:
-    """Every word, and whether it opens the sentence or a part of it that begins with a capital: `He said : ` Come`."""
+def _starts(words: Words) -> list[bool]:
+    """For every word, whether it opens the sentence or a part of it that begins with a capital: `He said : ` Come`."""
+    found = []
     starts, before = True, ""
     for word in words:
-        yield word, starts
+        found.append(starts)
         if word[0].isalnum():
             starts = False
         elif word in _OPENING or (word in _QUOTES and before in _BEFORE_QUOTES):
             starts = True
         before = word
+    return found
 
 
 def _in_capitals(word: str) -> bool:
@@ -72,7 +82,7 @@ def _in_capitals(word: str) -> bool:
     return word.isupper() and len(word) > 1 and not (len(word) == 2 and word[1] == ".")
 
 
-_OPENING = frozenset("`` ` -- -LRB- -RRB- -LSB- -RSB- : ; ... . ! ? * -".split())
+_OPENING = frozenset(["``", "`", "--", "-LRB-", "-RRB-", "-LSB-", "-RSB-", ":", ";", "...", ".", "!", "?", "*", "-"])
 _QUOTES = frozenset(["''", "'", '"'])
 _BEFORE_QUOTES = _OPENING | {","}
 """What stands before a quote that opens: texts with straight quotes have it too."""

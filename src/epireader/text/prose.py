@@ -17,8 +17,8 @@ _SHAPES = {
     "--": "—",
     "...": "…",
 }
-_GLUED_LEFT = frozenset("'' ' -RRB- -RSB- -RCB- -- ... , . ; : ? ! %".split())
-_GLUED_RIGHT = frozenset("`` ` -LRB- -LSB- -LCB- -- $ # £ 't 'T".split())
+_GLUED_LEFT = frozenset(["''", "'", "-RRB-", "-RSB-", "-RCB-", "--", "...", ",", ".", ";", ":", "?", "!", "%"])
+_GLUED_RIGHT = frozenset(["``", "`", "-LRB-", "-LSB-", "-LCB-", "--", "$", "#", "£", "'t", "'T"])
 _CLITIC = re.compile("n['’]t|['’](?:s|m|d|re|ve|ll)", re.IGNORECASE)
 _MARKS = re.compile("[?!]+|[.]+")
 _HALVES = frozenset([("gon", "na"), ("got", "ta"), ("wan", "na"), ("lem", "me"), ("gim", "me"), ("can", "not")])

@@ -15,6 +15,7 @@ from epireader.data.cbt import kind_of, read_cbt
 from epireader.data.example import BLANK, BadExample, Example
 from epireader.data.loading import read_examples
 from epireader.data.sources import TextFile
+from epireader.data.writing import cbt_record
 
 RECORD = "1 The fox sat down .\n2 A crow sang .\n3 The XXXXX sat .\tfox\t\tcrow|fox\n\n"
 
@@ -184,13 +185,6 @@ def test_the_rebuilt_sets_start_as_they_should(name: str, split: str) -> None:
         assert any(example.answer[0] in sentence for sentence in example.sentences)
 
 
-def in_cbt_form(example: Example) -> str:
-    lines = [f"{number} {' '.join(words)}\n" for number, words in enumerate(example.sentences, start=1)]
-    candidates = "|".join(" ".join(words) for words in example.candidates)
-    fields = (" ".join(example.question), " ".join(example.answer or ()), "", candidates)
-    return "".join(lines) + f"{len(lines) + 1} " + "\t".join(fields) + "\n\n"
-
-
 def is_word(text: str) -> bool:
     return text.split() == [text] and not any(mark in text for mark in (BLANK, "@placeholder", "[MASK]", "|"))
 
@@ -216,7 +210,7 @@ records = st.fixed_dictionaries(
 @given(st.lists(records, min_size=1, max_size=3))
 def test_examples_written_in_cbt_form_are_read_back_the_same(fields: list[dict[str, Any]]) -> None:
     examples = [Example(**each) for each in fields]
-    read_back, bad = read("".join(map(in_cbt_form, examples)))
+    read_back, bad = read("".join(map(cbt_record, examples)))
     assert [replace(example, where="") for example in read_back] == examples
     assert bad == []
 

@@ -1,0 +1,241 @@
+// The page: what is chosen, what is asked, and what is shown of the answer.
+
+import * as api from "./api.js";
+import { Answers, ranked, reveal } from "./answers.js";
+import { leftOut, makeStory, moves, passageOf, sentencesInStory, typed, wordsInStory } from "./cloze.js";
+import { byId, make, scrollTo } from "./dom.js";
+import { Passage } from "./passage.js";
+import { fromFragment, toFragment } from "./state.js";
+import { startTheme } from "./theme.js";
+import { Threads } from "./threads.js";
+
+const OWN = "own";
+const SHOWN = {
+  story: "flood-at-elder-bank",
+  question: "The babies of the mouse crossed the flood in a wooden XXXXX.",
+};
+const page = { stories: [], story: null, name: null, told: null, asking: 0 };
+
+const passage = new Passage((index) => guarded(() => ask(leftOut(page.story, index))));
+const threads = new Threads();
+const answers = new Answers({ onChoose: choose, onSentence: showSentence });
+
+/** Run something that may fail; a failure becomes a sentence under the question. */
+async function guarded(action) {
+  byId("problem").textContent = "";
+  byId("question").removeAttribute("aria-invalid");
+  try {
+    await action();
+  } catch (error) {
+    byId("problem").textContent = error.message;
+    byId("status").textContent = "";
+    byId("reading").removeAttribute("aria-busy");
+  }
+}
+
+async function openStory(name, ownText = "") {
+  const bundled = page.stories.find((story) => story.name === name);
+  byId("story").value = bundled ? name : OWN;
+  byId("own").hidden = Boolean(bundled);
+  listQuestions(bundled?.questions ?? []);
+  page.name = bundled ? name : OWN;
+  forget();
+  if (!bundled) byId("text").value = ownText;
+  const text = bundled ? bundled.text : ownText;
+  const title = bundled ? bundled.title : "Your own text";
+  byId("title").textContent = title;
+  if (!text.trim()) {
+    page.story = null;
+    passage.show(makeStory(title, "", { words: [], sentences: [] }));
+    remember();
+    return;
+  }
+  const story = makeStory(title, text, await api.read(text));
+  page.story = story;
+  passage.show(story);
+  remember();
+}
+
+function forget() {
+  page.told = null;
+  page.asking += 1;
+  answers.clear();
+  threads.clear();
+  passage.explain({});
+}
+
+function listQuestions(questions) {
+  const options = questions.map((question) => make("option", { text: question, attributes: { value: question } }));
+  byId("try").replaceChildren(make("option", { text: "Choose one…", attributes: { value: "" } }), ...options);
+  byId("try").parentElement.hidden = !questions.length;
+}
+
+async function ask(cloze) {
+  if (!page.story) throw new Error("Paste a story and let it be read first.");
+  const ticket = ++page.asking;
+  byId("question").value = cloze.question;
+  byId("candidates").value = cloze.candidates?.join(", ") ?? "";
+  byId("status").textContent = "Reading…";
+  byId("reading").setAttribute("aria-busy", "true");
+  const request = { passage: passageOf(page.story, cloze), question: cloze.question, model: byId("model").value || null };
+  if (cloze.candidates) request.candidates = cloze.candidates;
+  const answered = await api.answer(request);
+  if (ticket !== page.asking) return;
+  byId("reading").removeAttribute("aria-busy");
+  page.told = tell(page.story, cloze, answered);
+  show();
+  reveal(byId("answers"));
+}
+
+/** Everything that is shown of an answered question, in terms of the story on the page. */
+function tell(story, cloze, answered) {
+  const inStory = wordsInStory(story, cloze, answered.words);
+  const expected = cloze.word === null ? null : story.words[cloze.word].text;
+  return {
+    story,
+    cloze,
+    answers: answered.answers,
+    attention: new Map((answered.attention ?? []).map((weight, n) => [inStory[n], weight])),
+    places: new Map(answered.words.map((word, n) => [word.start, inStory[n]])),
+    sentences: sentencesInStory(story, answered.words, inStory),
+    moves: moves(answered.answers),
+    expected,
+    findable: answered.words.some((word) => word.text === expected),
+    alone: byId("alone").checked,
+    chosen: 0,
+  };
+}
+
+function show() {
+  const { told } = page;
+  told.alone = byId("alone").checked;
+  told.chosen = ranked(told)[0];
+  answers.show(told);
+  choose(told.chosen);
+  byId("status").textContent = byId("verdict").textContent;
+  remember();
+}
+
+function choose(n) {
+  const { told } = page;
+  const shown = answers.choose(n);
+  const mentioned = told.answers[n].mentions.map((place) => [told.places.get(place.start), true]);
+  passage.explain({
+    attention: told.attention,
+    cloze: told.cloze,
+    read: new Set(told.sentences),
+    answers: new Map(mentioned),
+  });
+  const links = shown.map(({ amount, sentence }) => ({ amount, parts: passage.sentenceParts(told.sentences[sentence]) }));
+  threads.show(answers.card(n), links);
+}
+
+function showSentence(number) {
+  const [first] = passage.sentenceParts(number);
+  if (!first) return;
+  scrollTo(first, "center");
+  first.classList.add("found");
+  setTimeout(() => first.classList.remove("found"), 1600);
+}
+
+async function showOne() {
+  if (page.name !== SHOWN.story) await openStory(SHOWN.story);
+  await ask(typed(page.story, SHOWN.question, null));
+}
+
+function askTyped() {
+  const question = byId("question").value.trim();
+  const given = byId("candidates").value.split(",").map((word) => word.trim()).filter(Boolean);
+  if (!question) {
+    byId("question").focus();
+    throw new Error("Type a question with XXXXX for the missing word, or click a word in the story.");
+  }
+  return ask(typed(page.story ?? { characters: [] }, question, given.length ? given : null)).catch((error) => {
+    byId("question").setAttribute("aria-invalid", "true");
+    throw error;
+  });
+}
+
+function remember() {
+  const cloze = page.told?.cloze;
+  const byClick = cloze && cloze.word !== null;
+  const fragment = toFragment({
+    story: page.name === OWN ? null : page.name,
+    text: page.name === OWN ? page.story?.text : null,
+    word: byClick ? cloze.word : null,
+    question: cloze && !byClick ? cloze.question : null,
+    candidates: cloze?.candidates?.join(", "),
+    model: byId("model").selectedIndex > 0 ? byId("model").value : null,
+    alone: byId("alone").checked ? "1" : null,
+  });
+  page.shareable = fragment !== null;
+  const address = new URL(location.href);
+  address.hash = fragment ?? "";
+  history.replaceState(null, "", address);
+}
+
+/** Show what an address says. */
+async function restore() {
+  const state = fromFragment(location.hash);
+  byId("alone").checked = state.alone === "1";
+  if (state.model) byId("model").value = state.model;
+  if (!byId("model").value) byId("model").selectedIndex = 0;
+  byId("question").value = "";
+  byId("candidates").value = "";
+  const known = page.stories.some((story) => story.name === state.story);
+  await openStory(state.text ? OWN : known ? state.story : SHOWN.story, state.text);
+  if (state.word !== undefined && passage.words[state.word]) {
+    passage.aim(state.word);
+    await ask(leftOut(page.story, state.word));
+  } else if (state.question) {
+    byId("question").value = state.question;
+    byId("candidates").value = state.candidates ?? "";
+    await askTyped();
+  }
+}
+
+async function share() {
+  if (!page.shareable) throw new Error("This text is too long to be carried by a link; share a bundled story instead.");
+  try {
+    await navigator.clipboard.writeText(location.href);
+    byId("share").textContent = "Copied";
+    byId("status").textContent = "The link has been copied.";
+  } catch {
+    byId("share").textContent = "In the address bar";
+  }
+  setTimeout(() => (byId("share").textContent = "Copy link"), 2000);
+}
+
+function listen() {
+  byId("story").addEventListener("change", (event) => guarded(() => openStory(event.target.value)));
+  byId("read").addEventListener("click", () => guarded(() => openStory(OWN, byId("text").value)));
+  byId("model").addEventListener("change", () => guarded(() => page.told && ask(page.told.cloze)));
+  byId("form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    guarded(askTyped);
+  });
+  byId("try").addEventListener("change", (event) => {
+    const question = event.target.value;
+    if (question) guarded(() => ask(typed(page.story, question, null)));
+    event.target.value = "";
+  });
+  byId("show-me").addEventListener("click", () => guarded(showOne));
+  byId("alone").addEventListener("change", () => page.told && show());
+  byId("share").addEventListener("click", () => guarded(share));
+  addEventListener("hashchange", () => guarded(restore));
+}
+
+async function start() {
+  startTheme();
+  const [stories, models] = await Promise.all([api.stories(), api.models()]);
+  page.stories = stories;
+  const options = [...stories.map(({ name, title }) => [name, title]), [OWN, "Your own text…"]];
+  byId("story").replaceChildren(...options.map(([value, text]) => make("option", { text, attributes: { value } })));
+  byId("model").replaceChildren(...models.map(({ name }) => make("option", { text: name, attributes: { value: name } })));
+  byId("model-field").hidden = models.length < 2;
+  listen();
+  await restore();
+  document.documentElement.dataset.ready = "true";
+}
+
+guarded(start);

@@ -1,0 +1,107 @@
+"""The parts of the loop. Whole runs are in the integration tests."""
+
+import signal
+import time
+
+import pytest
+import torch
+from builders import toy_corpus
+from running import Watch, tiny
+
+from epireader.data.corpus import Corpus
+from epireader.training import loop
+from epireader.training.config import VocabularyConfig
+from epireader.training.loop import Clock, Watcher, choose_vocabulary, fresh_model, shared_module, stop_requests
+from epireader.training.processes import Processes
+from epireader.training.run import Progress
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    return toy_corpus(tmp_path_factory.mktemp("toy") / "corpus", train=20, valid=20)
+
+
+def test_the_vocabulary_is_the_words_of_the_training_questions(corpus: Corpus) -> None:
+    words = choose_vocabulary(corpus, VocabularyConfig())
+    counts = dict(corpus.questions("train").word_counts())
+    assert set(words.words) == counts.keys() - {"XXXXX"}
+    assert words.strangers == 64
+    assert [counts[word] for word in words.words] == sorted((counts[word] for word in words.words), reverse=True)
+
+
+def test_rare_words_and_those_beyond_the_limit_are_strangers(corpus: Corpus) -> None:
+    counts = dict(corpus.questions("train").word_counts())
+    frequent = choose_vocabulary(corpus, VocabularyConfig(min_count=10))
+    assert set(frequent.words) == {word for word, count in counts.items() if count >= 10} - {"XXXXX"}
+    assert 0 < len(frequent.words) < len(counts) - 1
+    assert choose_vocabulary(corpus, VocabularyConfig(max_words=3)).words == frequent.words[:3]
+
+
+def test_words_that_differ_by_case_are_counted_together_where_case_is_forgotten(corpus: Corpus) -> None:
+    counts = dict(corpus.questions("train").word_counts())
+    most = counts["the"] + counts["The"]
+    lower = choose_vocabulary(corpus, VocabularyConfig(lowercase=True, min_count=most))
+    assert "the" in lower.words
+    assert lower.lowercase
+    assert all(word == word.lower() for word in lower.words)
+    assert "the" not in choose_vocabulary(corpus, VocabularyConfig(min_count=most)).words
+
+
+def test_first_weights_are_drawn_from_the_seed_alone(corpus: Corpus) -> None:
+    torch.manual_seed(123)
+    one = fresh_model(corpus, tiny("cbt-ne", "training.seed=5"), CPU)
+    torch.rand(7)
+    same = fresh_model(corpus, tiny("cbt-ne", "training.seed=5"), CPU)
+    other = fresh_model(corpus, tiny("cbt-ne", "training.seed=6"), CPU)
+    for name, weight in one.module.state_dict().items():
+        assert torch.equal(weight, same.module.state_dict()[name])
+    assert not torch.equal(one.module.embedding.weight, other.module.embedding.weight)
+
+
+def test_the_clock_counts_earlier_sessions_and_begins_anew_with_every_save(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    clock = Clock(60.0)
+    now[0] += 90
+    assert clock.minutes_since_saved() == 1.5
+    progress = Progress(epoch=3)
+    assert clock.stamped(progress) is progress
+    assert progress.seconds == 150
+    assert clock.minutes_since_saved() == 0
+    now[0] += 30
+    assert clock.stamped(progress).seconds == 180
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_polite_signal_is_a_question_and_a_second_one_stops_at_once(number: signal.Signals) -> None:
+    before = [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)]
+    with pytest.raises(KeyboardInterrupt), stop_requests() as stop_requested:  # noqa: PT012
+        assert not stop_requested()
+        signal.raise_signal(number)
+        assert stop_requested()
+        signal.raise_signal(signal.SIGINT)
+    assert [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+def test_one_process_trains_the_reader_itself() -> None:
+    module = torch.nn.Linear(1, 1)
+    assert shared_module(module, Processes(0, 1, CPU)) is module
+
+
+@pytest.mark.parametrize(("precision", "high"), [("fp32", False), ("tf32", True), ("bf16", True)])
+def test_only_a_gpu_is_told_how_to_round(monkeypatch: pytest.MonkeyPatch, precision: str, high: bool) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(torch, "set_float32_matmul_precision", told.append)
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", not high)
+    loop.set_precision(precision, CPU)
+    assert told == []
+    assert torch.backends.cudnn.allow_tf32 is not high
+    loop.set_precision(precision, torch.device("cuda"))
+    assert told == ["high" if high else "highest"]
+    assert torch.backends.cudnn.allow_tf32 is high
+
+
+def test_whoever_has_the_three_methods_can_watch() -> None:
+    assert isinstance(Watch(), Watcher)
