@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -24,8 +23,8 @@ def reader() -> Reader:
 
 
 @pytest.fixture(scope="module")
-def app(reader: Reader) -> Iterator[Any]:
-    yield create_app(ServeSettings(), {"default": reader})
+def app(reader: Reader) -> Any:
+    return create_app(ServeSettings(), {"default": reader})
 
 
 def test_the_right_answer_comes_first_with_its_places(app: Any, reader: Reader) -> None:
@@ -46,7 +45,9 @@ def test_the_right_answer_comes_first_with_its_places(app: Any, reader: Reader) 
 
 def test_many_questions_on_one_passage_are_answered_in_order(app: Any, reader: Reader) -> None:
     questions = [{"question": QUESTION}, {"question": "XXXXX swam behind.", "candidates": ["Ulwin", "Gaffer Dunt"]}]
-    response = call(app, "POST", "/v1/answers", {"passage": FLOOD, "questions": questions, "top": 2, "model": "default"})
+    response = call(
+        app, "POST", "/v1/answers", {"passage": FLOOD, "questions": questions, "top": 2, "model": "default"}
+    )
     body = AnswersResponse.model_validate_json(response.content)
     assert [result.question for result in body.results] == [question["question"] for question in questions]
     assert body.results[0].answers[0].text == "clog"
@@ -88,6 +89,8 @@ def test_requests_batches_and_questions_are_counted(reader: Reader) -> None:
 
 WRONG = [
     ("GET", "/nowhere", None, 404, "nothing at this address"),
+    ("POST", "/nowhere", {}, 404, "nothing at this address"),
+    ("POST", "/v1/answer/", {}, 404, "nothing at this address"),
     ("GET", "/page/nowhere.js", None, 404, "nothing at this address"),
     ("GET", "/page/../app.py", None, 404, "nothing at this address"),
     ("GET", "/page/%2e%2e/app.py", None, 404, "nothing at this address"),

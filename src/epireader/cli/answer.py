@@ -9,7 +9,7 @@ import click
 from epireader.cli.show import print_json, read_text
 
 if TYPE_CHECKING:
-    from epireader.answer import Answer, Story
+    from epireader.answer import Answer
 
 DEMONSTRATION = ("flood-at-elder-bank", "The babies of the mouse crossed the flood in a wooden XXXXX.")
 

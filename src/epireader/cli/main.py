@@ -19,6 +19,8 @@ COMMANDS = {
     "compare": "Test whether one reader is better than another.",
     "ensemble": "Join several runs into one model.",
     "grid": "Train a reader with every setting of a grid.",
+    "make-questions": "Make cloze questions from a book.",
+    "serve": "Serve the page and the HTTP API.",
     "tokenize": "Split a text into sentences and words.",
 }
 
@@ -32,7 +34,8 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command = getattr(importlib.import_module(f"epireader.cli.{cmd_name}"), cmd_name)
+        name = cmd_name.replace("-", "_")
+        command = getattr(importlib.import_module(f"epireader.cli.{name}"), name)
         assert isinstance(command, click.Command)
         return command
 

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
@@ -71,7 +71,7 @@ def make_questions(
     questions = chain.from_iterable(
         clozes(tagged, rules, every=every, seed=seed) for tagged in counts.of(_tagged_books(book, kind, kinds))
     )
-    _write(questions, counts, form, out, html, title=book.name.split(".")[0])
+    _write(questions, counts, form, out, html, title=book.name)
     left_out = f" ({counts.left_out:,} left out: the form {form} cannot hold them)" if counts.left_out else ""
     books = f"{counts.books:,} book" + "s" * (counts.books != 1)
     say(f"{out}: {counts.questions:,} questions from {counts.sentences:,} sentences, {books}{left_out}")
@@ -125,16 +125,10 @@ def _write(
     from epireader.data.books import example_of
     from epireader.data.example import BadExample
     from epireader.data.writing import FORMS
-    from epireader.files import written_beside
 
     with ExitStack() as stack:
-        file = stack.enter_context(stack.enter_context(written_beside(out)).open("w", encoding="utf-8", newline="\n"))
-        page = None
-        if html:
-            beside = stack.enter_context(written_beside(html))
-            page = Worksheet(
-                stack.enter_context(beside.open("w", encoding="utf-8", newline="\n")), readable_title(title)
-            )
+        file = _opened(stack, out)
+        page = Worksheet(_opened(stack, html), readable_title(title)) if html else None
         for question in questions:
             try:
                 file.write(FORMS[form](example_of(question)))
@@ -148,6 +142,12 @@ def _write(
             raise ValueError(_nothing(counts))
         if page:
             page.end()
+
+
+def _opened(stack: ExitStack, path: Path) -> TextIO:
+    from epireader.files import written_beside
+
+    return stack.enter_context(stack.enter_context(written_beside(path)).open("w", encoding="utf-8", newline="\n"))
 
 
 def _nothing(counts: Counts) -> str:

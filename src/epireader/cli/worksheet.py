@@ -117,5 +117,7 @@ class Worksheet:
 
 
 def readable_title(title: str) -> str:
-    """A title as CBT writes it, for people: `Andrew_Lang___The_Grey_Fairy_Book.txt.out`."""
-    return title.removesuffix(".out").removesuffix(".txt").replace("___", ": ").replace("_", " ").strip()
+    """The name of a file, or a title as CBT writes it, for people: `Andrew_Lang___The_Grey_Fairy_Book.txt.out`."""
+    for ending in (".gz", ".xz", ".out", ".txt"):
+        title = title.removesuffix(ending)
+    return title.replace("___", ": ").replace("_", " ").strip()

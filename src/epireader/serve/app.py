@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from fastapi import FastAPI, Response
 from fastapi.responses import FileResponse
+from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 
 from epireader import __version__
@@ -65,6 +66,7 @@ def create_app(settings: ServeSettings | None = None, readers: Mapping[str, Read
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        work.open()
         yield
         await asyncio.to_thread(work.close)
 
@@ -75,13 +77,14 @@ def create_app(settings: ServeSettings | None = None, readers: Mapping[str, Read
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
+        redirect_slashes=False,
     )
     add_questions(app, settings, readers, work)
     add_facts(app, readers, work)
     add_metrics(app, metrics, work)
     add_page(app)
     answer_errors(app)
-    paths = frozenset(path for route in app.routes if (path := getattr(route, "path", "")))
+    paths = {route.path: set(route.methods) for route in app.routes if isinstance(route, APIRoute)}
     app.add_middleware(Guard, settings=settings, metrics=metrics, paths=paths)
     return app
 
@@ -93,7 +96,7 @@ def add_questions(app: FastAPI, settings: ServeSettings, readers: Mapping[str, R
         name = model_name(request.model, readers)
         asked = checked_questions(questions, settings)
         top = request.top or readers[name].members[0].hypotheses
-        return Task(name, checked_passage(request.passage), asked, top, single)
+        return Task(name, checked_passage(request.passage, settings), asked, top, single)
 
     @app.post("/v1/answer", response_model=AnswerResponse, responses=_ERRORS, summary="Answer one question.")
     async def answer(request: AnswerRequest) -> Response:
@@ -105,7 +108,7 @@ def add_questions(app: FastAPI, settings: ServeSettings, readers: Mapping[str, R
 
     @app.post("/v1/read", response_model=ReadResponse, responses=_ERRORS, summary="Words and sentences of a passage.")
     async def read(request: ReadRequest) -> Response:
-        return await done(work, Task(next(iter(readers)), checked_passage(request.passage)))
+        return await done(work, Task(next(iter(readers)), checked_passage(request.passage, settings)))
 
 
 def add_facts(app: FastAPI, readers: Mapping[str, Reader], work: Work) -> None:

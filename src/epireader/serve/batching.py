@@ -42,9 +42,9 @@ class Batcher(Generic[Task, Result]):
         self._at_once = at_once
         self._queue: deque[_Waiting[Task, Result]] = deque()
         self._changed = threading.Condition()
-        self._closed = False
-        self._thread = threading.Thread(target=self._run, name="epireader-batches", daemon=True)
-        self._thread.start()
+        self._closed = True
+        self._thread: threading.Thread | None = None
+        self.open()
 
     @property
     def waiting(self) -> int:
@@ -52,7 +52,14 @@ class Batcher(Generic[Task, Result]):
 
     @property
     def alive(self) -> bool:
-        return self._thread.is_alive() and not self._closed
+        return self._thread is not None and self._thread.is_alive() and not self._closed
+
+    def open(self) -> None:
+        """Start working, or start again after `close`."""
+        if not self.alive:
+            self._closed = False
+            self._thread = threading.Thread(target=self._run, name="epireader-batches", daemon=True)
+            self._thread.start()
 
     def submit(self, task: Task) -> "Future[Result]":
         """Put a task in the queue. Raises QueueFull or Closed at once where there is no place for it."""
@@ -71,7 +78,8 @@ class Batcher(Generic[Task, Result]):
         with self._changed:
             self._closed = True
             self._changed.notify()
-        self._thread.join()
+        if self._thread is not None:
+            self._thread.join()
 
     def _run(self) -> None:
         while batch := self._next():

@@ -7,6 +7,7 @@ more; every response carries the same protective headers; whatever fails comes o
 import asyncio
 import logging
 import time
+from collections.abc import Mapping
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -31,9 +32,9 @@ _log = logging.getLogger(__name__)
 
 
 class Guard:
-    """ASGI middleware around the whole app. `paths` are the addresses that metrics tell apart."""
+    """ASGI middleware around the whole app. `paths` are its addresses, with the methods they answer."""
 
-    def __init__(self, app: ASGIApp, settings: ServeSettings, metrics: Metrics, paths: frozenset[str]) -> None:
+    def __init__(self, app: ASGIApp, settings: ServeSettings, metrics: Metrics, paths: Mapping[str, set[str]]) -> None:
         self._app = app
         self._settings = settings
         self._metrics = metrics
@@ -59,7 +60,7 @@ class Guard:
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand the request on; one with a body only when there is room for it and it is a body we want."""
-        if scope["method"] != "POST":
+        if scope["method"] != "POST" or "POST" not in self._paths.get(scope["path"], ()):
             await self._app(scope, receive, send)
             return
         if self._at_hand >= self._settings.queue:

@@ -24,7 +24,7 @@ class _AboutPassage(_Sent):
     model: str | None = Field(default=None, description="One of /v1/models; by default the first.", examples=[None])
 
 
-class AnswerRequest(_AboutPassage, Question):
+class AnswerRequest(Question, _AboutPassage):
     """One question about a passage."""
 
 

@@ -18,6 +18,7 @@ class ServeSettings:
     """Bundled names or folders; the first one answers when a request names none."""
     port: int = _setting(8000, "The port to listen on; 0 takes a free one.", least=0)
     body_bytes: int = _setting(262_144, "The largest body of a request, in bytes.")
+    characters: int = _setting(40_000, "The longest passage, in characters.")
     words: int = _setting(5_000, "The longest passage, in words.")
     questions: int = _setting(32, "The most questions in a request.")
     question_characters: int = _setting(2_000, "The longest question.")

@@ -66,14 +66,13 @@ class _Known:
 def _starts(words: Words) -> list[bool]:
     """For every word, whether it opens the sentence or a part of it that begins with a capital: `He said : ` Come`."""
     found = []
-    starts, before = True, ""
+    starts = True
     for word in words:
         found.append(starts)
         if word[0].isalnum():
             starts = False
-        elif word in _OPENING or (word in _QUOTES and before in _BEFORE_QUOTES):
+        elif word in _OPENING:
             starts = True
-        before = word
     return found
 
 
@@ -83,9 +82,7 @@ def _in_capitals(word: str) -> bool:
 
 
 _OPENING = frozenset(["``", "`", "--", "-LRB-", "-RRB-", "-LSB-", "-RSB-", ":", ";", "...", ".", "!", "?", "*", "-"])
-_QUOTES = frozenset(["''", "'", '"'])
-_BEFORE_QUOTES = _OPENING | {","}
-"""What stands before a quote that opens: texts with straight quotes have it too."""
+"""What may have a new start after it."""
 
 _TITLES = frozenset(f"{title}." for title in TITLES.split() if title[0].isupper())
 """`Mr.` and the like belong to the name, as taggers and CBT have it."""

@@ -91,6 +91,16 @@ def test_closing_finishes_what_is_in_the_queue_and_takes_no_more(work: Slow) -> 
     assert [future.result(0) for future in futures] == [10, 20, 30]
 
 
+def test_what_was_closed_can_be_opened_again() -> None:
+    batcher: Batcher[int, int] = Batcher(lambda tasks: [task + 1 for task in tasks], length=4, at_once=4)
+    for _ in range(3):
+        assert batcher.submit(1).result(SECONDS) == 2
+        batcher.close()
+        assert not batcher.alive
+        batcher.open()
+    batcher.close()
+
+
 def test_one_who_went_away_is_not_worked_for(batcher: Batcher[int, int], work: Slow) -> None:
     begin(batcher, work)
     gone, stays = batcher.submit(2), batcher.submit(3)
