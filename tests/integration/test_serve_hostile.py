@@ -213,3 +213,10 @@ def test_at_shutdown_what_was_begun_is_finished_and_no_more_is_taken(reader: Rea
     assert begun.status_code == 200
     assert late.status_code == health.status_code == 503
     assert late.json() == {"error": "the server is shutting down"}
+
+
+def test_every_request_gives_its_place_back_however_it_ended(reader: Reader) -> None:
+    app = create_app(ServeSettings(queue=2), {"default": reader})
+    for body in (asked(), b"", b"[" * 50_000, b" " * 300_000, asked(question="no blank"), asked()) * 2:
+        assert call(app, "POST", "/v1/answer", content=body, headers=JSON).status_code != 503
+    assert "epireader_requests_at_hand 0.0" in call(app, "GET", "/metrics").text

@@ -20,7 +20,9 @@ SECONDS = 60
 
 def start(*arguments: str) -> tuple[subprocess.Popen[str], str]:
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    process = subprocess.Popen([*COMMAND, "--port", "0", *arguments], stderr=subprocess.PIPE, text=True, env=environment)
+    process = subprocess.Popen(
+        [*COMMAND, "--port", "0", *arguments], stderr=subprocess.PIPE, text=True, env=environment
+    )
     assert process.stderr is not None
     line = process.stderr.readline()
     found = re.match(r"(http://127\.0\.0\.1:\d+)/", line)

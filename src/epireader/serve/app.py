@@ -84,7 +84,7 @@ def create_app(settings: ServeSettings | None = None, readers: Mapping[str, Read
     add_metrics(app, metrics, work)
     add_page(app)
     answer_errors(app)
-    paths = {route.path: set(route.methods) for route in app.routes if isinstance(route, APIRoute)}
+    paths = {route.path: set(route.methods or ()) for route in app.routes if isinstance(route, APIRoute)}
     app.add_middleware(Guard, settings=settings, metrics=metrics, paths=paths)
     return app
 

@@ -5,10 +5,13 @@ Only the worker thread comes here, so nothing is locked.
 
 import json
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from epireader.answer import Answer, Asked, Reader, Story
 from epireader.serve.errors import Refusal
@@ -32,6 +35,18 @@ class Task:
     """Whether one question was asked by itself; its answer then stands at the top of the response."""
 
 
+@dataclass(frozen=True)
+class Kept:
+    """A passage that was read, and its words and sentences as they stand in every response about it."""
+
+    story: Story
+    outline: bytes
+
+    @property
+    def size(self) -> int:
+        return max(len(self.story.words), len(self.story.text) // CHARACTERS_OF_A_WORD)
+
+
 class Desk:
     def __init__(self, readers: Mapping[str, Reader], settings: ServeSettings, metrics: Metrics) -> None:
         self._readers = readers
@@ -53,34 +68,32 @@ class Desk:
         return [responses[number] for number in range(len(tasks))]
 
     def _answer_group(self, tasks: list[Task]) -> list[bytes | Exception]:
+        """Responses to tasks about one passage. If one of them fails, each is tried by itself: it spoils no other."""
         try:
-            story = self._story(tasks[0])
+            return [*self._answer_together(tasks)]
         except Exception as error:
-            return [error] * len(tasks)
-        try:
-            answers = self._ask(
-                story, [asked for task in tasks for asked in task.questions], max(task.top for task in tasks)
-            )
-        except Exception as error:  # one bad question must not spoil the others
             return [error] if len(tasks) == 1 else [self._answer_group([task])[0] for task in tasks]
-        ready, start = [], 0
-        for task in tasks:
-            ready.append(encoded(task, story, answers[start : start + len(task.questions)]))
-            start += len(task.questions)
-        return [*ready]
 
-    def _story(self, task: Task) -> Story:
-        story = self._stories.get(task.model, task.passage)
-        self._metrics.passages.labels("miss" if story is None else "hit").inc()
-        if story is not None:
-            return story
+    def _answer_together(self, tasks: list[Task]) -> Iterator[bytes]:
+        kept = self._passage(tasks[0])
+        questions = [asked for task in tasks for asked in task.questions]
+        answers = iter(self._ask(kept.story, questions, max(task.top for task in tasks)))
+        for task in tasks:
+            yield encoded(task, kept, list(islice(answers, len(task.questions))))
+
+    def _passage(self, task: Task) -> Kept:
+        kept = self._stories.get(task.model, task.passage)
+        self._metrics.passages.labels("miss" if kept is None else "hit").inc()
+        if kept is not None:
+            return kept
         story = self._readers[task.model].read(task.passage)
         if len(story.words) > self._settings.words:
             raise Refusal(
                 413, f"the passage has {len(story.words):,} words; at most {self._settings.words:,} are read at once"
             )
-        self._stories.put(task.model, story)
-        return story
+        kept = Kept(story, outline(story))
+        self._stories.put(task.model, kept)
+        return kept
 
     def _ask(self, story: Story, questions: list[Asked], top: int) -> list[list[Answer]]:
         """Answers in passes of bounded size: a pass holds every sentence padded to the longest, for each question."""
@@ -98,21 +111,21 @@ class StoryCache:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._stories: OrderedDict[tuple[str, str], Story] = OrderedDict()
+        self._stories: OrderedDict[tuple[str, str], Kept] = OrderedDict()
         self.size = 0
 
-    def get(self, model: str, text: str) -> Story | None:
-        story = self._stories.get((model, text))
-        if story is not None:
+    def get(self, model: str, text: str) -> Kept | None:
+        kept = self._stories.get((model, text))
+        if kept is not None:
             self._stories.move_to_end((model, text))
-        return story
+        return kept
 
-    def put(self, model: str, story: Story) -> None:
-        self._stories[model, story.text] = story
-        self.size += _size(story)
+    def put(self, model: str, kept: Kept) -> None:
+        self._stories[model, kept.story.text] = kept
+        self.size += kept.size
         while self.size > self._most:
             _, oldest = self._stories.popitem(last=False)
-            self.size -= _size(oldest)
+            self.size -= oldest.size
 
     def __len__(self) -> int:
         return len(self._stories)
@@ -129,26 +142,30 @@ def load_readers(names: Sequence[str]) -> dict[str, Reader]:
     return readers
 
 
-def encoded(task: Task, story: Story, answers: list[list[Answer]]) -> bytes:
+def encoded(task: Task, kept: Kept, answers: list[list[Answer]]) -> bytes:
     """The response to a task, as schemas.py describes it."""
-    body: dict[str, Any] = {"model": task.model} if task.questions else {}
+    if not task.questions:
+        return kept.outline
     results = [answered(asked, found, task.top) for asked, found in zip(task.questions, answers, strict=True)]
-    body.update(results[0] if task.single else {"results": results} if results else {})
-    body["words"] = [
+    body = {"model": task.model, **(results[0] if task.single else {"results": results})}
+    return _json(body)[:-1] + b"," + kept.outline[1:]
+
+
+def outline(story: Story) -> bytes:
+    words = [
         {"text": word.text, "start": word.start, "end": word.end, "sentence": number}
         for number, sentence in enumerate(story.sentences)
         for word in sentence
     ]
-    body["sentences"] = [{"start": sentence[0].start, "end": sentence[-1].end} for sentence in story.sentences]
-    return json.dumps(body, allow_nan=False, separators=(",", ":")).encode("ascii")
+    sentences = [{"start": sentence[0].start, "end": sentence[-1].end} for sentence in story.sentences]
+    return _json({"words": words, "sentences": sentences})
 
 
 def answered(asked: Asked, answers: list[Answer], top: int) -> dict[str, Any]:
-    attention = answers[0].attention
     return {
         "question": asked.question,
         "answers": [_answer(answer) for answer in answers[:top]],
-        "attention": None if attention is None else [round(weight, DIGITS) for weight in attention],
+        "attention": _rounded(answers[0].attention),
     }
 
 
@@ -159,9 +176,13 @@ def _answer(answer: Answer) -> dict[str, Any]:
         "e": answer.e,
         "pi": answer.pi,
         "mentions": [{"start": mention.start, "end": mention.end} for mention in answer.mentions],
-        "evidence": None if answer.evidence is None else [round(score, DIGITS) for score in answer.evidence],
+        "evidence": _rounded(answer.evidence),
     }
 
 
-def _size(story: Story) -> int:
-    return max(len(story.words), len(story.text) // CHARACTERS_OF_A_WORD)
+def _rounded(values: Sequence[float] | None) -> list[float] | None:
+    return None if values is None else np.round(np.asarray(values), DIGITS).tolist()
+
+
+def _json(value: dict[str, Any]) -> bytes:
+    return json.dumps(value, allow_nan=False, separators=(",", ":")).encode("ascii")

@@ -153,12 +153,14 @@ def test_text_that_is_not_utf_8_is_refused_by_file_and_line(tmp_path: Path) -> N
         read_text(tmp_path / "story.txt")
 
 
+@pytest.mark.parametrize("buffered", [True, False])
 @pytest.mark.parametrize("sentences", [1, 30_000])
-def test_a_reader_that_goes_away_is_no_reason_to_complain(tmp_path: Path, sentences: int) -> None:
+def test_a_reader_that_goes_away_is_no_reason_to_complain(tmp_path: Path, sentences: int, buffered: bool) -> None:
     (tmp_path / "story.txt").write_text("The cat sat on the mat.\n" * sentences)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     with subprocess.Popen(
-        [sys.executable, "-m", "epireader", "tokenize", str(tmp_path / "story.txt")],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        [sys.executable, *([] if buffered else ["-u"]), "-m", "epireader", "tokenize", str(tmp_path / "story.txt")],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
     ) as started:  # fmt: skip
         assert started.stdout is not None
         assert started.stderr is not None

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from epireader.answer import Asked, Reader, Story
 from epireader.data.example import BadExample
-from epireader.serve.desk import Desk, StoryCache, Task, load_readers
+from epireader.serve.desk import Desk, Kept, StoryCache, Task, load_readers
 from epireader.serve.errors import Refusal
 from epireader.serve.metrics import Metrics
 from epireader.serve.settings import ServeSettings
@@ -124,24 +124,24 @@ def test_what_is_kept_never_exceeds_its_bound(passages: list[tuple[int, int]], m
     for name, words in passages:
         text = " ".join([f"w{name}"] * words)
         if cache.get("m", text) is None:
-            cache.put("m", story_of(text))
+            cache.put("m", kept(text))
         assert cache.size <= most
-        assert cache.size == sum(len(story.words) for story in cache._stories.values())
+        assert cache.size == sum(one.size for one in cache._stories.values())
 
 
-def story_of(text: str) -> Story:
+def kept(text: str) -> Kept:
     story = Story.__new__(Story)
     story.text = text
     story.words = tuple(text.split())  # type: ignore[assignment]
-    return story
+    return Kept(story, b"{}")
 
 
 def test_what_was_used_last_stays_longest() -> None:
     cache = StoryCache(4)
     for text in ("a a", "b b"):
-        cache.put("m", story_of(text))
+        cache.put("m", kept(text))
     assert cache.get("m", "a a") is not None
-    cache.put("m", story_of("c c"))
+    cache.put("m", kept("c c"))
     assert cache.get("m", "b b") is None
     assert cache.get("m", "a a") is not None
     assert cache.get("other model", "a a") is None
@@ -150,9 +150,9 @@ def test_what_was_used_last_stays_longest() -> None:
 def test_one_endless_word_counts_by_its_characters() -> None:
     cache = StoryCache(1000)
     for letter in "abcdefgh":
-        cache.put("m", story_of(letter * 3000))
+        cache.put("m", kept(letter * 3000))
     assert len(cache) == 2
-    cache.put("m", story_of("z" * 100_000))
+    cache.put("m", kept("z" * 100_000))
     assert len(cache) == 0
     assert cache.size == 0
 

@@ -1,6 +1,8 @@
 """Every default has one home, and the command line is made from it."""
 
+import re
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -60,3 +62,13 @@ def test_an_address_in_use_is_told_before_models_are_loaded() -> None:
         done = CliRunner().invoke(command.serve, ["--port", str(port), "--model", "there-is-no-such-model"])
     assert done.exit_code == 1
     assert f"cannot listen on 127.0.0.1 port {port}" in done.output
+
+
+def test_the_limits_in_the_docs_are_the_limits() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "serving.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if re.fullmatch(r"\|.*\| `--.*\|", line)]
+    assert len(rows) >= 7
+    for row in rows:
+        for option in re.findall(r"`--([\w-]+)`", row):
+            assert f"{getattr(ServeSettings(), option.replace('-', '_')):,}" in row, row
+    assert all(f"--{name.replace('_', '-')}" in text for name in ("batch", "batch_slots", "body_seconds"))

@@ -234,7 +234,7 @@ async function start() {
   byId("model").replaceChildren(...models.map(({ name }) => make("option", { text: name, attributes: { value: name } })));
   byId("model-field").hidden = models.length < 2;
   listen();
-  await restore();
+  await guarded(restore);
   document.documentElement.dataset.ready = "true";
 }
 

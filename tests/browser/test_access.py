@@ -1,0 +1,96 @@
+"""The page for everyone: small screens, the keyboard alone, screen readers, dark and light."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from serving import QUESTION, STORY
+
+
+@pytest.mark.parametrize("width", [360, 390, 768])
+def test_a_narrow_screen_never_scrolls_sideways(visits: Callable[..., Any], width: int) -> None:
+    visit = visits(viewport={"width": width, "height": 800}, has_touch=True)
+    for path in ("/docs", f"/#story={STORY}"):
+        page = visit.open(path)
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+    visit.ask()
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    page.locator(".word", has_text=re.compile("^clog$")).last.tap()
+    visit.says("#scope", "before this one")
+    page.wait_for_timeout(1_200)
+    assert abs(page.locator("#answers").bounding_box()["y"]) < 60
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+def test_everything_can_be_done_with_the_keyboard_alone(visit: Any) -> None:
+    page = visit.open()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.focus("#question")
+    page.keyboard.type(QUESTION)
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#result:not([hidden])")
+    assert visit.top() == "clog"
+    page.locator(".word[tabindex='0']").focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowDown", "ArrowRight", "ArrowLeft", "End", "Home", "ArrowDown"):
+        page.keyboard.press(key)
+    assert page.evaluate("document.activeElement.textContent") == "Snorrel"
+    assert page.get_attribute(":focus", "role") == "button"
+    assert page.locator(".word[tabindex]").count() == 1
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".word.gone")
+    assert page.input_value("#question").startswith("XXXXX the hedgehog")
+    page.focus(".hypothesis-card >> nth=2")
+    page.keyboard.press("Space")
+    assert page.get_attribute(".hypothesis-card >> nth=2", "aria-pressed") == "true"
+    page.focus("#alone")
+    page.keyboard.press("Space")
+    assert page.inner_text("#verdict").startswith("The Extractor alone")
+
+
+def test_everything_that_can_be_used_has_a_name(visit: Any) -> None:
+    page = visit.open()
+    visit.ask()
+    nameless = page.evaluate("""[...document.querySelectorAll('button, a, input, select, textarea')].filter(e =>
+        !e.textContent.trim() && !(e.labels && e.labels.length) && !e.getAttribute('aria-label')).map(e => e.outerHTML)""")
+    assert nameless == []
+    assert page.get_attribute("#status", "aria-live") == "polite"
+    assert page.get_attribute("html", "lang") == "en"
+
+
+def paper(page: Any) -> int:
+    """How light the paper is, 0 to 765."""
+    return sum(map(int, re.findall(r"\d+", page.evaluate("getComputedStyle(document.body).backgroundColor"))[:3]))
+
+
+def test_it_is_dark_where_the_system_is_and_where_somebody_wants_it(visits: Callable[..., Any]) -> None:
+    visit = visits(color_scheme="dark")
+    page = visit.open()
+    assert paper(page) < 150
+    page.click("#theme")
+    assert paper(page) > 600
+    visit.open("/docs")
+    assert paper(page) > 600
+    page.click("#theme")
+    assert paper(page) < 150
+
+
+CONTRAST = """(selector) => {
+  const rgb = (text) => { const c = document.createElement('canvas').getContext('2d'); c.fillStyle = text; c.fillRect(0, 0, 1, 1);
+    return [...c.getImageData(0, 0, 1, 1).data].slice(0, 3); };
+  const light = (text) => rgb(text).map(v => v / 255).map(v => v <= .04 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
+    .reduce((sum, v, n) => sum + v * [.2126, .7152, .0722][n], 0);
+  const text = getComputedStyle(document.querySelector(selector)).color;
+  const [a, b] = [light(text), light(getComputedStyle(document.body).backgroundColor)].sort((x, y) => y - x);
+  return (a + .05) / (b + .05);
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_from_the_paper(visits: Callable[..., Any], scheme: str) -> None:
+    visit = visits(color_scheme=scheme)
+    page = visit.open()
+    visit.ask()
+    for selector in ("body", ".hint", "#marks span", ".asked mark", ".bar .name", ".quiet", "label"):
+        assert page.evaluate(CONTRAST, selector) >= 4.5, selector
