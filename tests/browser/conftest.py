@@ -41,8 +41,9 @@ def address() -> Iterator[str]:
     thread.join(30)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
+    """Closed after each module: while Playwright is open, nothing else can run an event loop in this thread."""
     playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright")
     chromium = shutil.which("chromium")
     if chromium is None:

@@ -109,6 +109,7 @@ def test_a_clicked_word_becomes_the_question_and_its_sentence_is_not_read(visit:
     assert "Snorrel waded in" in sent[0]["passage"]
     assert "without this sentence" in page.inner_text("#scope")
     assert page.inner_text(".word.gone") == "clog"
+    assert page.locator(".sentence.unread").count() == 0
     assert "clog" in page.inner_text("#verdict")
     page.locator(".word", has_text=re.compile("^leaf$")).last.click()
     visit.says("#scope", "20 sentences before")
