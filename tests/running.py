@@ -22,8 +22,9 @@ from epireader.training.loop import Interrupted, train
 from epireader.training.processes import Processes, join_processes
 from epireader.training.run import Progress
 
+SMALL = ("model.embedding_dim=8", "model.hidden_dim=6")
 TINY = {
-    "as-reader": ("model.embedding_dim=8", "model.hidden_dim=6"),
+    **dict.fromkeys(("as-reader", "attentive", "impatient", "deep-lstm", "stanford"), SMALL),
     "cbt-ne": (
         "model.embedding_dim=8", "model.hidden_dim=6", "model.filters=4", "model.reasoner_hidden_dim=4",
         "model.hypotheses=3", "model.reasoner_weight=1.0",

@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+import numpy as np
 import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
@@ -47,7 +48,7 @@ def train(corpus: Corpus, config: Config, out: Path, processes: Processes, watch
     settings = config.training
     set_precision(settings.precision, processes.device)
     model = fresh_model(corpus, config, processes.device)
-    optimizer = make_optimizer(model.module, settings.learning_rate)
+    optimizer = make_optimizer(model.module, settings.learning_rate, settings.optimizer)
     batches = TrainingBatches(corpus, model.vocabulary, settings, processes)
     valid = corpus.questions("valid")
     with (
@@ -64,6 +65,7 @@ def train(corpus: Corpus, config: Config, out: Path, processes: Processes, watch
             watcher.epoch(progress.epoch, len(plan), progress.step)
             model.module.train()
             for rows in plan[progress.step :]:
+                seed_dropout(settings.seed, progress.total_steps, processes)
                 journal.add(step(rows, progress.epoch))
                 progress.step += 1
                 progress.total_steps += 1
@@ -120,7 +122,21 @@ def choose_vocabulary(corpus: Corpus, settings: VocabularyConfig) -> Vocabulary:
         key = word.lower() if settings.lowercase else word
         counts[key] = counts.get(key, 0) + count
     words = most_frequent(counts.items(), min_count=settings.min_count, max_words=settings.max_words or None)
-    return Vocabulary(words, settings.strangers, settings.lowercase)
+    return Vocabulary(words, settings.strangers, settings.lowercase, settings.rename_entities)
+
+
+def seed_dropout(seed: int, step: int, processes: Processes) -> None:
+    """Make what a step draws at random depend on the run's seed and the step's number alone.
+
+    So a run that was stopped goes on with the draws it had left, bit by bit on the CPU. It holds for replayed CUDA graphs
+    too: a graph draws with the seed its generator has when it is replayed, not with the one it was recorded with. But a
+    GPU draws other numbers than the CPU from one seed, and others in a batch of another shape.
+    """
+    number = int(np.random.SeedSequence([seed, step, processes.rank]).generate_state(1)[0])
+    if processes.device.type == "cuda":
+        torch.cuda.manual_seed(number)
+    else:
+        torch.default_generator.manual_seed(number)
 
 
 def set_precision(precision: str, device: torch.device) -> None:
