@@ -57,6 +57,10 @@ class Watch:
         self.began: list[tuple[int, int, int]] = []
         self.accuracies: list[float] = []
         self.best_epoch = -1
+        self.said: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
 
     def epoch(self, number: int, steps: int, done: int) -> None:
         self.began.append((number, steps, done))
@@ -71,9 +75,12 @@ class Watch:
         self.best_epoch = progress.best_epoch
 
 
-def train_here(corpus: Path, out: Path, config: Config, watch: Watch | None = None) -> Progress:
+def train_here(
+    corpus: Path, out: Path, config: Config, watch: Watch | None = None, embeddings: Path | None = None
+) -> Progress:
     """Train in this process, on the CPU."""
-    return train(open_corpus(corpus), config, out, Processes(0, 1, torch.device("cpu")), watch or Watch())
+    here = Processes(0, 1, torch.device("cpu"))
+    return train(open_corpus(corpus), config, out, here, watch or Watch(), embeddings=embeddings)
 
 
 def call(*words: object) -> int:

@@ -13,10 +13,12 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from epireader.data.corpus import Corpus
+from epireader.data.embeddings import WordVectors, read_vectors
 from epireader.data.vocabulary import Vocabulary, most_frequent
 from epireader.evaluation.accuracy import Evaluation, evaluate
 from epireader.evaluation.predict import predict
 from epireader.readers.saved import Model, build_model
+from epireader.settings import BadSetting
 from epireader.training.batches import TrainingBatches
 from epireader.training.config import Config, VocabularyConfig
 from epireader.training.journal import Journal
@@ -32,6 +34,8 @@ VALIDATION_BATCH = 256
 class Watcher(Protocol):
     """Is told how a run goes, to show it."""
 
+    def say(self, text: str) -> None: ...
+
     def epoch(self, number: int, steps: int, done: int) -> None: ...
 
     def step(self) -> None: ...
@@ -43,16 +47,29 @@ class Interrupted(Exception):
     """The run was asked to stop. It has saved itself and goes on where it was when it is started again."""
 
 
-def train(corpus: Corpus, config: Config, out: Path, processes: Processes, watcher: Watcher) -> Progress:
-    """Train a reader, or go on training it, until it stops getting better on the validation questions."""
+def train(
+    corpus: Corpus,
+    config: Config,
+    out: Path,
+    processes: Processes,
+    watcher: Watcher,
+    *,
+    embeddings: Path | None = None,
+) -> Progress:
+    """Train a reader, or go on training it, until it stops getting better on the validation questions.
+
+    Its word vectors begin as those in the file `embeddings`, where one is given.
+    """
     settings = config.training
     set_precision(settings.precision, processes.device)
     model = fresh_model(corpus, config, processes.device)
+    if embeddings:
+        watcher.say(give_vectors(model, embeddings).coverage)
     optimizer = make_optimizer(model.module, settings.learning_rate, settings.optimizer)
     batches = TrainingBatches(corpus, model.vocabulary, settings, processes)
     valid = corpus.questions("valid")
     with (
-        shared_run(out, config, corpus, model, processes) as run,
+        shared_run(out, config, corpus, model, processes, embeddings) as run,
         closing(Journal(run, run.load_progress(model, optimizer), processes)) as journal,
         stop_requests() as stop_requested,
     ):
@@ -115,6 +132,17 @@ def fresh_model(corpus: Corpus, config: Config, device: torch.device) -> Model:
     return model
 
 
+def give_vectors(model: Model, path: Path) -> WordVectors:
+    """Let word vectors begin as those in a file; a word it does not have keeps its random start."""
+    embedding = getattr(model.module, "embedding", None)
+    if not isinstance(embedding, nn.Embedding):
+        raise BadSetting(f"the reader {model.reader} has no word vectors that --embeddings could begin with")
+    found = read_vectors(path, model.vocabulary, embedding.embedding_dim)
+    with torch.no_grad():
+        embedding.weight[found.ids.to(embedding.weight.device)] = found.vectors.to(embedding.weight)
+    return found
+
+
 def choose_vocabulary(corpus: Corpus, settings: VocabularyConfig) -> Vocabulary:
     """The words of the training questions that get vectors of their own."""
     counts: dict[str, int] = {}
@@ -151,10 +179,12 @@ def shared_module(module: nn.Module, processes: Processes) -> nn.Module:
 
 
 @contextmanager
-def shared_run(out: Path, config: Config, corpus: Corpus, model: Model, processes: Processes) -> Iterator[Run]:
+def shared_run(
+    out: Path, config: Config, corpus: Corpus, model: Model, processes: Processes, embeddings: Path | None
+) -> Iterator[Run]:
     """The run's folder: the first process makes, locks and writes it, the others only read."""
     if processes.is_first:
-        with open_run(out, config, corpus, model) as run:
+        with open_run(out, config, corpus, model, embeddings) as run:
             processes.wait()
             yield run
     else:
