@@ -133,6 +133,12 @@ def test_the_loss_of_a_batch_is_the_mean_of_its_questions(make) -> None:
 
 
 @pytest.mark.parametrize("make", EVERY)
+def test_a_passage_that_was_read_before_is_answered_alike(make) -> None:
+    module, batch = make(7), batch_of_cases(hard_cases(8, 4))
+    assert torch.equal(module(batch, module.read_passage(batch)).log_probs, module(batch).log_probs)
+
+
+@pytest.mark.parametrize("make", EVERY)
 def test_reordering_the_batch_reorders_the_answers(make) -> None:
     module, batch = make(7), batch_of_cases(hard_cases(8, 5))
     order = [3, 0, 4, 2, 1]
