@@ -22,8 +22,9 @@ from epireader.training.loop import Interrupted, train
 from epireader.training.processes import Processes, join_processes
 from epireader.training.run import Progress
 
+SMALL = ("model.embedding_dim=8", "model.hidden_dim=6")
 TINY = {
-    "as-reader": ("model.embedding_dim=8", "model.hidden_dim=6"),
+    **dict.fromkeys(("as-reader", "attentive", "impatient", "deep-lstm", "stanford"), SMALL),
     "cbt-ne": (
         "model.embedding_dim=8", "model.hidden_dim=6", "model.filters=4", "model.reasoner_hidden_dim=4",
         "model.hypotheses=3", "model.reasoner_weight=1.0",
@@ -56,6 +57,10 @@ class Watch:
         self.began: list[tuple[int, int, int]] = []
         self.accuracies: list[float] = []
         self.best_epoch = -1
+        self.said: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
 
     def epoch(self, number: int, steps: int, done: int) -> None:
         self.began.append((number, steps, done))
@@ -70,9 +75,12 @@ class Watch:
         self.best_epoch = progress.best_epoch
 
 
-def train_here(corpus: Path, out: Path, config: Config, watch: Watch | None = None) -> Progress:
+def train_here(
+    corpus: Path, out: Path, config: Config, watch: Watch | None = None, embeddings: Path | None = None
+) -> Progress:
     """Train in this process, on the CPU."""
-    return train(open_corpus(corpus), config, out, Processes(0, 1, torch.device("cpu")), watch or Watch())
+    here = Processes(0, 1, torch.device("cpu"))
+    return train(open_corpus(corpus), config, out, here, watch or Watch(), embeddings=embeddings)
 
 
 def call(*words: object) -> int:

@@ -189,6 +189,20 @@ def test_entities_that_trade_names_go_on_trading_them_the_same(tmp_path: Path, m
     assert result_of(tmp_path / "plain")[0] != result_of(tmp_path / "whole")[0]
 
 
+@pytest.mark.parametrize("preset", ["stanford", "deep-lstm"])
+def test_a_run_with_dropout_or_plain_gradient_descent_goes_on_bit_by_bit(
+    corpus: Path, tmp_path: Path, preset: str
+) -> None:
+    config = tiny(preset, "training.max_epochs=2", "training.optimizer=sgd", EVERY_STEP)
+    train_here(corpus, tmp_path / "whole", config)
+    for at in (3, STEPS):
+        with pytest.raises(Interrupted):
+            train_here(corpus, tmp_path / "run", config, Watch(at, lambda: signal.raise_signal(signal.SIGINT)))
+        torch.rand(7)  # somebody else draws in between
+    train_here(corpus, tmp_path / "run", config)
+    assert result_of(tmp_path / "run") == result_of(tmp_path / "whole")
+
+
 def test_tensorboard_shows_every_point_once_after_a_run_was_killed(corpus: Path, tmp_path: Path) -> None:
     out, config = tmp_path / "run", tiny("as-reader", "training.max_epochs=2", "training.checkpoint_minutes=1000")
     assert in_a_fork(train_and_die, corpus, out, config, STEPS + 3) == -signal.SIGKILL

@@ -1,4 +1,4 @@
-"""Gated recurrent units (section 3.2), one word and one unit at a time."""
+"""Gated recurrent units (section 3.2) and long short-term memory, one word and one unit at a time."""
 
 import math
 
@@ -53,6 +53,41 @@ def bigru_final(weights: Weights, words: Matrix) -> Vector:
     forwards = gru_states(part(weights, "forwards.recurrence"), words)
     from_the_end = gru_states(part(weights, "backwards.recurrence"), words[::-1])
     return forwards[-1] + from_the_end[-1]
+
+
+def lstm_states(weights: Weights, words: Matrix) -> Matrix:
+    """The state h after each word, begun at zero, as `torch.nn.LSTM` defines it: the gates do not see the cell."""
+    size = len(weights["bias_hh_l0"]) // 4
+    state, cell, states = [0.0] * size, [0.0] * size, []
+    for word in words:
+        following, kept = [], []
+        for unit in range(size):
+            let_in, forget, fresh, let_out = (
+                dot(weights["weight_ih_l0"][row], word)
+                + weights["bias_ih_l0"][row]
+                + dot(weights["weight_hh_l0"][row], state)
+                + weights["bias_hh_l0"][row]
+                for row in (unit, size + unit, 2 * size + unit, 3 * size + unit)
+            )
+            kept.append(sigmoid(forget) * cell[unit] + sigmoid(let_in) * math.tanh(fresh))
+            following.append(sigmoid(let_out) * math.tanh(kept[unit]))
+        state, cell = following, kept
+        states.append(state)
+    return states
+
+
+def bilstm_states(weights: Weights, words: Matrix) -> Matrix:
+    """y(t): the state forwards up to the word, beside that backwards down to it."""
+    forwards = lstm_states(part(weights, "forwards.recurrence"), words)
+    backwards = lstm_states(part(weights, "backwards.recurrence"), words[::-1])[::-1]
+    return [left + right for left, right in zip(forwards, backwards, strict=True)]
+
+
+def bilstm_final(weights: Weights, words: Matrix) -> Vector:
+    """u: the last state forwards beside the first one backwards."""
+    size = len(weights["forwards.recurrence.bias_hh_l0"]) // 4
+    states = bilstm_states(weights, words)
+    return states[-1][:size] + states[0][size:]
 
 
 def sigmoid(x: float) -> float:

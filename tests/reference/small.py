@@ -1,13 +1,19 @@
 """Small readers whose weights are large, so that nothing they do can hide, and questions that are hard to read."""
 
+from dataclasses import fields
+from functools import partial
+
 import numpy as np
+import pytest
 import torch
 from builders import random_example
 from torch import nn
 
 from epireader.data.example import Example
-from epireader.readers.epireader import EpiReader, EpiReaderConfig
-from epireader.readers.extractor import AttentionSumConfig, AttentionSumReader
+from epireader.readers import READERS
+from epireader.readers.epireader import EpiReader
+from epireader.readers.extractor import AttentionSumReader
+from epireader.readers.reading import ReaderModule
 from reference.cases import Case, encode
 
 KNOWN = tuple(f"w{n}" for n in range(8))
@@ -28,13 +34,33 @@ def roughened(module: nn.Module, seed: int, scale: float = 0.6) -> nn.Module:
     return module
 
 
+SMALL: dict[str, float] = {
+    "embedding_dim": 4, "hidden_dim": 3, "hypotheses": 3, "filters": 3, "reasoner_hidden_dim": 3, "dropout": 0.0,
+}  # fmt: skip
+
+
+def small_settings(name: str, sizes: dict[str, float]) -> dict[str, float]:
+    """Those of the sizes that a reader has."""
+    known = {field.name for field in fields(READERS[name].config)}
+    return {size: value for size, value in sizes.items() if size in known}
+
+
+def small(name: str, seed: int = 0, **settings: float) -> ReaderModule:
+    """Any reader, by its name."""
+    kind = READERS[name]
+    return roughened(kind.module(kind.config(**(small_settings(name, SMALL) | settings)), WORDS), seed)
+
+
 def epireader(seed: int = 0, **settings: float) -> EpiReader:
-    sizes = {"embedding_dim": 4, "hidden_dim": 3, "hypotheses": 3, "filters": 3, "reasoner_hidden_dim": 3}
-    return roughened(EpiReader(EpiReaderConfig(**(sizes | settings)), WORDS), seed)
+    return small("epireader", seed, **settings)
 
 
 def as_reader(seed: int = 0) -> AttentionSumReader:
-    return roughened(AttentionSumReader(AttentionSumConfig(embedding_dim=4, hidden_dim=3), WORDS), seed)
+    return small("as-reader", seed)
+
+
+EVERY = [pytest.param(partial(small, name), id=name) for name in READERS]
+"""Makers of all readers, for what must be true of each."""
 
 
 def hard_example(random: np.random.Generator, **sizes: int) -> Example:

@@ -25,3 +25,11 @@ def dot(left: Vector, right: Vector) -> float:
     for a, b in zip(left, right, strict=True):
         total += a * b
     return total
+
+
+def times(matrix: Matrix, vector: Vector) -> Vector:
+    return [dot(row, vector) for row in matrix]
+
+
+def plus(*vectors: Vector) -> Vector:
+    return [sum(values) for values in zip(*vectors, strict=True)]

@@ -14,18 +14,31 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("corpus", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--preset", required=True, help="A preset's name (as-reader, cbt-ne, cbt-cn, cnn, ...) or a TOML file.")
+@click.option("--preset", required=True, help="A preset's name (as-reader, cbt-ne, cnn, stanford, ...) or a TOML file.")
 @click.option(
     "--out", required=True, type=click.Path(path_type=Path), help="The run's folder; it goes on where it stopped."
 )
 @click.option(
     "--set", "overrides", multiple=True, metavar="SECTION.NAME=VALUE", help="Change a setting; may be repeated."
 )
+@click.option(
+    "--embeddings",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Word vectors to begin with, as text in GloVe's format; .gz and .xz too.",
+)
 @click.option("--seed", type=int, help="Short for --set training.seed=N.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:N.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one line of JSON.")
 def train(
-    corpus: Path, preset: str, out: Path, overrides: tuple[str, ...], seed: int | None, device: str, as_json: bool
+    corpus: Path,
+    preset: str,
+    out: Path,
+    overrides: tuple[str, ...],
+    embeddings: Path | None,
+    seed: int | None,
+    device: str,
+    as_json: bool,
 ) -> None:
     """Train a reader on the prepared CORPUS.
 
@@ -36,6 +49,7 @@ def train(
     Examples:
       epireader train corpora/cbt-cn --preset cbt-cn --out runs/cn
       epireader train corpora/cbt-cn --preset as-reader --set model.hidden_dim=64 --out runs/small
+      epireader train corpora/cnn --preset stanford --embeddings glove.6B.100d.txt.xz --out runs/stanford
       torchrun --nproc-per-node 2 -m epireader train corpora/cnn --preset cnn --out runs/cnn
     """
     from epireader.data.corpus import open_corpus
@@ -49,7 +63,7 @@ def train(
     config = load_config(preset, overrides)
     with join_processes(device) as processes, Screen(quiet=not processes.is_first) as screen:
         try:
-            progress = train_reader(open_corpus(corpus), config, out, processes, screen)
+            progress = train_reader(open_corpus(corpus), config, out, processes, screen, embeddings=embeddings)
         except Interrupted:
             screen.say(f"stopped and saved in {out}; give the same command to go on")
             raise click.Abort from None

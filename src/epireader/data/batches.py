@@ -80,7 +80,8 @@ class BatchCutter:
         self._has_strangers = bool((ids < 0).any())
         self._ids = ids.to(device)
         self._strangers = vocabulary.strangers
-        self._entities = EntityShuffler(vocabulary, device)
+        self._entities = EntityNames(vocabulary, device)
+        self._rename_entities = vocabulary.rename_entities
 
     def cut(self, rows: Int[Tensor, " batch"], shape: Shape, *, shuffle: int | Int[Tensor, ""] | None = None) -> Batch:
         """The questions `rows` as a batch of the given shape.
@@ -104,7 +105,8 @@ class BatchCutter:
             answer=self._answers[rows].long(),
             row=rows,
         )
-        return batch if shuffle is None else self._entities.shuffled(batch, shuffle)
+        # Renamed entities have forgotten their names: there is nothing left to shuffle.
+        return batch if shuffle is None or self._rename_entities else self._entities.shuffled(batch, shuffle)
 
     def _encode(
         self,
@@ -117,16 +119,27 @@ class BatchCutter:
         if self._has_strangers:
             rank = first_appearance_ranks(ids, ids < 0)
             ids = torch.where(ids < 0, FIRST_STRANGER_ID + rank % self._strangers, ids)
+        if self._rename_entities:
+            ids = self._entities.by_appearance(ids)
         parts = ids.split([passage.shape[1], question.shape[1], candidates[0].numel()], dim=1)
         return parts[0], parts[1], parts[2].view(candidates.shape)
 
 
-class EntityShuffler:
+class EntityNames:
     """Renames the anonymous entities of CNN / Daily Mail, so that a reader cannot learn anything about one of them."""
 
     def __init__(self, vocabulary: Vocabulary, device: torch.device) -> None:
         self._entities = vocabulary.entity_ids.to(device)
         self._identity = torch.arange(len(vocabulary), device=device)
+        self._is_entity = torch.zeros(len(vocabulary), dtype=torch.bool, device=device)
+        self._is_entity[self._entities] = True
+
+    def by_appearance(self, ids: Int[Tensor, "batch n"]) -> Int[Tensor, "batch n"]:
+        """The words with the first entity of each row renamed to the first of all, and so on (Chen et al. 2016)."""
+        if not len(self._entities):
+            return ids
+        mask = self._is_entity[ids]
+        return torch.where(mask, self._entities[first_appearance_ranks(ids, mask) % len(self._entities)], ids)
 
     def shuffled(self, batch: Batch, shuffle: int | Int[Tensor, ""]) -> Batch:
         """The batch with a permutation of entities for each question that depends on its row and `shuffle` alone."""

@@ -33,6 +33,8 @@ class Vocabulary:
     """How many vectors strangers share; the next stranger after the last begins again at the first."""
     lowercase: bool = False
     """Whether words are lower-cased before they are looked up."""
+    rename_entities: bool = False
+    """Whether anonymous entities are given out like strangers: by order of first appearance in each question."""
 
     def __post_init__(self) -> None:
         if self.strangers < 1:
@@ -74,10 +76,10 @@ class Vocabulary:
         path.write_text("".join(f"{word}\n" for word in self.words), encoding="utf-8", newline="\n")
 
     @classmethod
-    def load(cls, path: Path, *, strangers: int, lowercase: bool) -> "Vocabulary":
+    def load(cls, path: Path, *, strangers: int, lowercase: bool, rename_entities: bool = False) -> "Vocabulary":
         # Not splitlines(): a word may hold one of Unicode's other line ends.
         words = path.read_bytes().decode("utf-8").split("\n")
-        return cls(tuple(words[:-1]), strangers, lowercase)
+        return cls(tuple(words[:-1]), strangers, lowercase, rename_entities)
 
 
 def most_frequent(counted: Iterable[tuple[str, int]], *, min_count: int, max_words: int | None) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
-"""Pointing at words, and adding up what is pointed at: equations 1 and 2."""
+"""Pointing at words, and adding up what is pointed at: equations 1 and 2, and the attention of other readers."""
 
 import torch
 from jaxtyping import Bool, Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from epireader.data.vocabulary import PAD_ID
 from epireader.layers.masking import masked_log_softmax, masked_logsumexp
@@ -46,3 +46,28 @@ def attention_sum(
     mentioned = shares > 0
     weighted = log_attention[:, None, :] + shares.masked_fill(~mentioned, 1.0).log()
     return masked_logsumexp(weighted, mentioned)  # log P(w | T, Q), eq. 2
+
+
+class TanhAttention(nn.Module):
+    """The attention of Hermann et al. (2015): a word's score is w · tanh(its part + the part of what is looked for)."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.score = nn.Linear(dim, 1, bias=False)  # w_ms
+
+    def forward(
+        self,
+        words: Float[Tensor, "batch doc hid"],
+        wanted: Float[Tensor, "batch hid"],
+        passage_mask: Bool[Tensor, "batch doc"],
+    ) -> Float[Tensor, "batch doc"]:
+        """log s(t); both parts are given as the products with their matrices."""
+        matches = torch.tanh(words + wanted[:, None])  # m(t)
+        return masked_log_softmax(self.score(matches)[..., 0], passage_mask)
+
+
+def attended(
+    states: Float[Tensor, "batch doc out"], log_attention: Float[Tensor, "batch doc"]
+) -> Float[Tensor, "batch out"]:
+    """The mean of the states of a passage, each word weighed by the attention it gets."""
+    return torch.einsum("bno,bn->bo", states, log_attention.exp().to(states.dtype))

@@ -1,7 +1,8 @@
 """Word vectors: the one matrix W of the paper."""
 
 import torch
-from torch import nn
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
 
 from epireader.data.vocabulary import PAD_ID
 
@@ -15,3 +16,10 @@ def word_embedding(words: int, dim: int) -> nn.Embedding:
         embedding.weight.uniform_(-INITIAL_RANGE, INITIAL_RANGE)
         embedding.weight[PAD_ID].zero_()
     return embedding
+
+
+def mean_vector(
+    words: Float[Tensor, "batch cand phrase emb"], mask: Bool[Tensor, "batch cand phrase"]
+) -> Float[Tensor, "batch cand emb"]:
+    """One vector for a candidate: the mean of its words' vectors."""
+    return (words * mask[..., None]).sum(dim=2) / mask.sum(dim=2).clamp(min=1)[..., None]

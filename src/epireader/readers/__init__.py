@@ -3,9 +3,13 @@
 from dataclasses import dataclass
 from typing import Any
 
+from epireader.readers.attentive import AttentiveConfig, AttentiveReader
+from epireader.readers.deep_lstm import DeepLSTMConfig, DeepLSTMReader
 from epireader.readers.epireader import EpiReader, EpiReaderConfig
 from epireader.readers.extractor import AttentionSumConfig, AttentionSumReader
+from epireader.readers.impatient import ImpatientConfig, ImpatientReader
 from epireader.readers.reading import ReaderModule
+from epireader.readers.stanford import StanfordConfig, StanfordReader
 
 
 @dataclass(frozen=True)
@@ -19,4 +23,8 @@ class ReaderKind:
 READERS = {
     "epireader": ReaderKind(EpiReaderConfig, EpiReader),
     "as-reader": ReaderKind(AttentionSumConfig, AttentionSumReader),
+    "attentive": ReaderKind(AttentiveConfig, AttentiveReader),
+    "impatient": ReaderKind(ImpatientConfig, ImpatientReader),
+    "deep-lstm": ReaderKind(DeepLSTMConfig, DeepLSTMReader),
+    "stanford": ReaderKind(StanfordConfig, StanfordReader),
 }

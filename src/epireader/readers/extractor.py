@@ -7,8 +7,9 @@ from torch import Tensor, nn
 
 from epireader.data.batches import Batch
 from epireader.layers.attention import attention_sum, mentions, pointer_log_attention
+from epireader.layers.directions import Encoded
 from epireader.layers.embedding import word_embedding
-from epireader.layers.gru import BiGRU, Encoded
+from epireader.layers.gru import BiGRU
 from epireader.layers.streams import side_by_side
 from epireader.readers.losses import negative_log_likelihood
 from epireader.readers.reading import Loss, ReaderModule, Reading

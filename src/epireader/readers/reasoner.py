@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from epireader.data.batches import Batch
 from epireader.data.vocabulary import BLANK_ID, PAD_ID
 from epireader.layers.convolution import Filters, lay_on_line, pool_sentences, window_sums, word_products
+from epireader.layers.embedding import mean_vector
 from epireader.layers.gru import GRU
 from epireader.layers.masking import masked_max
 from epireader.readers.hypotheses import fill_blank
@@ -99,13 +100,6 @@ class Reasoner(nn.Module):
 def asks(question: Int[Tensor, "batch q"]) -> Bool[Tensor, "batch q"]:
     """The words of the question proper: neither padding nor the blank."""
     return (question != PAD_ID) & (question != BLANK_ID)
-
-
-def mean_vector(
-    words: Float[Tensor, "batch hyp phrase emb"], mask: Bool[Tensor, "batch hyp phrase"]
-) -> Float[Tensor, "batch hyp emb"]:
-    """One vector for a candidate: the mean of its words' vectors."""
-    return (words * mask[..., None]).sum(dim=2) / mask.sum(dim=2).clamp(min=1)[..., None]
 
 
 def match_features(

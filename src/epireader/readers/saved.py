@@ -58,7 +58,7 @@ def model_record(model: Model) -> dict[str, Any]:
         "format": FORMAT,
         "reader": model.reader,
         "model": asdict(model.settings),
-        "vocabulary": {"strangers": model.vocabulary.strangers, "lowercase": model.vocabulary.lowercase},
+        "vocabulary": {name: getattr(model.vocabulary, name) for name in ("strangers", "lowercase", "rename_entities")},
     }
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from epireader.readers.saved import reader_settings
 from epireader.settings import BadSetting, from_mapping, nearest, parse_override, refuse_below_one
+from epireader.training.optimizer import OPTIMIZERS
 
 PRESETS = Path(__file__).parent / "presets"
 
@@ -25,6 +26,8 @@ class VocabularyConfig:
     """How many vectors strangers share."""
     lowercase: bool = False
     """Whether case is forgotten."""
+    rename_entities: bool = False
+    """Whether the anonymous entities of CNN / Daily Mail are renamed by order of appearance in each question."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,8 +36,10 @@ class TrainingConfig:
 
     batch_size: int = 32
     """Questions in a step, over all processes together."""
+    optimizer: str = "adam"
+    """adam, or sgd (plain gradient descent)."""
     learning_rate: float = 0.001
-    """Adam's."""
+    """The optimizer's."""
     l2: float = 0.0
     """Weight of the squared matrices in the loss; biases and word vectors are left alone."""
     clip_norm: float = 0.0
@@ -60,6 +65,8 @@ class TrainingConfig:
         refuse_below_one(self, "training", "batch_size", "patience", "max_epochs", "read_ahead", "log_every")
         if self.precision not in ("fp32", "tf32", "bf16"):
             raise ValueError(f"training.precision must be fp32, tf32 or bf16, got {self.precision!r}")
+        if self.optimizer not in OPTIMIZERS:
+            raise ValueError(f"training.optimizer must be {' or '.join(OPTIMIZERS)}, got {self.optimizer!r}")
         if self.learning_rate <= 0:
             raise ValueError(f"training.learning_rate must be above 0, got {self.learning_rate}")
 

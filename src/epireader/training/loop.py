@@ -7,15 +7,18 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+import numpy as np
 import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from epireader.data.corpus import Corpus
+from epireader.data.embeddings import WordVectors, read_vectors
 from epireader.data.vocabulary import Vocabulary, most_frequent
 from epireader.evaluation.accuracy import Evaluation, evaluate
 from epireader.evaluation.predict import predict
 from epireader.readers.saved import Model, build_model
+from epireader.settings import BadSetting
 from epireader.training.batches import TrainingBatches
 from epireader.training.config import Config, VocabularyConfig
 from epireader.training.journal import Journal
@@ -31,6 +34,8 @@ VALIDATION_BATCH = 256
 class Watcher(Protocol):
     """Is told how a run goes, to show it."""
 
+    def say(self, text: str) -> None: ...
+
     def epoch(self, number: int, steps: int, done: int) -> None: ...
 
     def step(self) -> None: ...
@@ -42,16 +47,29 @@ class Interrupted(Exception):
     """The run was asked to stop. It has saved itself and goes on where it was when it is started again."""
 
 
-def train(corpus: Corpus, config: Config, out: Path, processes: Processes, watcher: Watcher) -> Progress:
-    """Train a reader, or go on training it, until it stops getting better on the validation questions."""
+def train(
+    corpus: Corpus,
+    config: Config,
+    out: Path,
+    processes: Processes,
+    watcher: Watcher,
+    *,
+    embeddings: Path | None = None,
+) -> Progress:
+    """Train a reader, or go on training it, until it stops getting better on the validation questions.
+
+    Its word vectors begin as those in the file `embeddings`, where one is given.
+    """
     settings = config.training
     set_precision(settings.precision, processes.device)
     model = fresh_model(corpus, config, processes.device)
-    optimizer = make_optimizer(model.module, settings.learning_rate)
+    if embeddings:
+        watcher.say(give_vectors(model, embeddings).coverage)
+    optimizer = make_optimizer(model.module, settings.learning_rate, settings.optimizer)
     batches = TrainingBatches(corpus, model.vocabulary, settings, processes)
     valid = corpus.questions("valid")
     with (
-        shared_run(out, config, corpus, model, processes) as run,
+        shared_run(out, config, corpus, model, processes, embeddings) as run,
         closing(Journal(run, run.load_progress(model, optimizer), processes)) as journal,
         stop_requests() as stop_requested,
     ):
@@ -64,6 +82,7 @@ def train(corpus: Corpus, config: Config, out: Path, processes: Processes, watch
             watcher.epoch(progress.epoch, len(plan), progress.step)
             model.module.train()
             for rows in plan[progress.step :]:
+                seed_dropout(settings.seed, progress.total_steps, processes)
                 journal.add(step(rows, progress.epoch))
                 progress.step += 1
                 progress.total_steps += 1
@@ -113,6 +132,17 @@ def fresh_model(corpus: Corpus, config: Config, device: torch.device) -> Model:
     return model
 
 
+def give_vectors(model: Model, path: Path) -> WordVectors:
+    """Let word vectors begin as those in a file; a word it does not have keeps its random start."""
+    embedding = getattr(model.module, "embedding", None)
+    if not isinstance(embedding, nn.Embedding):
+        raise BadSetting(f"the reader {model.reader} has no word vectors that --embeddings could begin with")
+    found = read_vectors(path, model.vocabulary, embedding.embedding_dim)
+    with torch.no_grad():
+        embedding.weight[found.ids.to(embedding.weight.device)] = found.vectors.to(embedding.weight)
+    return found
+
+
 def choose_vocabulary(corpus: Corpus, settings: VocabularyConfig) -> Vocabulary:
     """The words of the training questions that get vectors of their own."""
     counts: dict[str, int] = {}
@@ -120,7 +150,21 @@ def choose_vocabulary(corpus: Corpus, settings: VocabularyConfig) -> Vocabulary:
         key = word.lower() if settings.lowercase else word
         counts[key] = counts.get(key, 0) + count
     words = most_frequent(counts.items(), min_count=settings.min_count, max_words=settings.max_words or None)
-    return Vocabulary(words, settings.strangers, settings.lowercase)
+    return Vocabulary(words, settings.strangers, settings.lowercase, settings.rename_entities)
+
+
+def seed_dropout(seed: int, step: int, processes: Processes) -> None:
+    """Make what a step draws at random depend on the run's seed and the step's number alone.
+
+    So a run that was stopped goes on with the draws it had left, bit by bit on the CPU. It holds for replayed CUDA graphs
+    too: a graph draws with the seed its generator has when it is replayed, not with the one it was recorded with. But a
+    GPU draws other numbers than the CPU from one seed, and others in a batch of another shape.
+    """
+    number = int(np.random.SeedSequence([seed, step, processes.rank]).generate_state(1)[0])
+    if processes.device.type == "cuda":
+        torch.cuda.manual_seed(number)
+    else:
+        torch.default_generator.manual_seed(number)
 
 
 def set_precision(precision: str, device: torch.device) -> None:
@@ -135,10 +179,12 @@ def shared_module(module: nn.Module, processes: Processes) -> nn.Module:
 
 
 @contextmanager
-def shared_run(out: Path, config: Config, corpus: Corpus, model: Model, processes: Processes) -> Iterator[Run]:
+def shared_run(
+    out: Path, config: Config, corpus: Corpus, model: Model, processes: Processes, embeddings: Path | None
+) -> Iterator[Run]:
     """The run's folder: the first process makes, locks and writes it, the others only read."""
     if processes.is_first:
-        with open_run(out, config, corpus, model) as run:
+        with open_run(out, config, corpus, model, embeddings) as run:
             processes.wait()
             yield run
     else:

@@ -1,12 +1,16 @@
-"""Adam, and the l2 term of the loss."""
+"""The optimizers, and the l2 term of the loss."""
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+OPTIMIZERS = ("adam", "sgd")
 
-def make_optimizer(module: nn.Module, learning_rate: float) -> torch.optim.Optimizer:
-    """Adam with its usual moments, one kernel for all parameters."""
+
+def make_optimizer(module: nn.Module, learning_rate: float, kind: str = "adam") -> torch.optim.Optimizer:
+    """Adam with its usual moments, or plain gradient descent; one kernel for all parameters."""
+    if kind == "sgd":
+        return torch.optim.SGD(module.parameters(), lr=learning_rate, fused=True)
     on_gpu = next(module.parameters()).device.type == "cuda"
     return torch.optim.Adam(module.parameters(), lr=learning_rate, fused=True, capturable=on_gpu)
 

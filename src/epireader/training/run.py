@@ -127,7 +127,9 @@ class Run:
 
 
 @contextmanager
-def open_run(folder: Path, config: Config, corpus: Corpus, model: Model) -> Iterator[Run]:
+def open_run(
+    folder: Path, config: Config, corpus: Corpus, model: Model, embeddings: Path | None = None
+) -> Iterator[Run]:
     """Begin a run in a new folder, or go on with the same run in its own."""
     record = {
         **model_record(model),
@@ -137,6 +139,7 @@ def open_run(folder: Path, config: Config, corpus: Corpus, model: Model) -> Iter
             "path": os.path.relpath(corpus.folder.resolve(), folder.resolve()),
             "sha256": sha256_of(corpus.folder / "corpus.json"),
         },
+        "embeddings": embeddings and {"name": embeddings.name, "sha256": sha256_of(embeddings)},
         "made_by": f"epireader {__version__}",
     }
     if not folder.exists():
@@ -178,7 +181,8 @@ def _differences(there: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[t
     for section in sorted((there.keys() | now.keys()) - {"made_by"}):
         old, new = there.get(section), now.get(section)
         if isinstance(old, dict) and isinstance(new, dict):
-            for key in sorted((old.keys() | new.keys()) - ({"path"} if section == "corpus" else set())):
+            # Where a file lies and what it is called does not matter, only what it holds.
+            for key in sorted((old.keys() | new.keys()) - {"path", "name"}):
                 if old.get(key) != new.get(key):
                     yield section, key, old.get(key), new.get(key)
         elif old != new:

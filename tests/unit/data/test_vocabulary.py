@@ -1,5 +1,6 @@
 """The words a reader knows, and those it does not."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,8 @@ def test_saving_and_loading_gives_the_same_vocabulary_whatever_its_words_hold(tm
     words = Vocabulary(("naïve", "a b", "line\u2028end", "cr\rhere", "\x85", "-"), strangers=2, lowercase=True)
     words.save(tmp_path / "vocab.txt")
     assert Vocabulary.load(tmp_path / "vocab.txt", strangers=2, lowercase=True) == words
+    renaming = Vocabulary.load(tmp_path / "vocab.txt", strangers=2, lowercase=True, rename_entities=True)
+    assert renaming == replace(words, rename_entities=True)
 
 
 def test_an_empty_vocabulary_survives_saving(tmp_path: Path) -> None:

@@ -4,10 +4,9 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.agreement import assert_agreement
 from reference.cases import Case, Extra, batch_of_cases
-from reference.losses import extractor_loss
 from reference.small import as_reader, epireader, hard_cases
-from reference.weights import weights_of
 from reference.whole import extract
 
 seeds = st.integers(0, 10_000)
@@ -18,18 +17,7 @@ extras = st.builds(Extra, *[st.integers(0, 2)] * 5)
 @given(seed=seeds, count=st.integers(1, 4), extra=extras)
 def test_the_as_reader_agrees_with_equations_1_2_and_5(seed: int, count: int, extra: Extra) -> None:
     module, cases = as_reader(seed), hard_cases(seed, count)
-    batch = batch_of_cases(cases, extra)
-    reading = module(batch)
-    assert reading.log_attention is not None
-    slow = [extract(case, weights_of(module)) for case in cases]
-    for row, one in enumerate(slow):
-        attention, probs = reading.log_attention[row].exp().tolist(), reading.log_probs[row].exp().tolist()
-        assert attention == pytest.approx(one.attention + [0.0] * (len(attention) - len(one.attention)))
-        assert probs == pytest.approx(one.probabilities + [0.0] * (len(probs) - len(one.probabilities)), rel=1e-6)
-    right = [
-        None if case.answer is None else one.probabilities[case.answer] for case, one in zip(cases, slow, strict=True)
-    ]
-    assert module.loss(reading, batch).total.item() == pytest.approx(extractor_loss(right), rel=1e-6)
+    assert_agreement(module, extract, cases, extra)
 
 
 def test_the_as_reader_is_the_epireaders_extractor_to_the_last_bit() -> None:

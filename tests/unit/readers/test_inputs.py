@@ -100,6 +100,31 @@ def test_each_question_and_each_number_has_a_shuffle_of_its_own_that_can_be_had_
     assert torch.equal(cutter.cut(rows[3:5], shape, shuffle=1).passage, first[3:5]), "whatever stands beside it"
 
 
+def renamed(passage: str, question: str, *candidates: str, known: tuple[str, ...] = ENTITIES) -> Batch:
+    words = Vocabulary((*known, *WORDS), strangers=2, rename_entities=True)
+    return batch_of([example([passage], question, candidates)], words)
+
+
+def test_entities_are_renamed_by_order_of_appearance_worked_by_hand() -> None:
+    batch = renamed("@entity5 saw @entity2 @entity5 @entity", "@entity4 XXXXX", "@entity2", "@entity0", "saw @entity5")
+    # @entity0 is 4, @entity1 is 5 and so on; then @entity is 10, saw 11.
+    assert batch.passage.tolist() == [[4, 11, 5, 4, 10]]
+    assert batch.question.tolist() == [[6, 1]]
+    assert batch.candidates.tolist() == [[[5, 0], [7, 0], [11, 4]]]
+
+
+def test_renamed_entities_have_forgotten_their_names() -> None:
+    one = renamed("@entity5 saw @entity2 stranger", "XXXXX @entity1", "@entity2", "@entity1")
+    other = renamed("@entity3 saw @entity4 stranger", "XXXXX @entity0", "@entity4", "@entity0")
+    for name in ("passage", "question", "candidates"):
+        assert torch.equal(getattr(one, name), getattr(other, name))
+
+
+def test_entities_beyond_the_last_name_begin_again_and_a_reader_without_any_renames_nothing() -> None:
+    assert renamed("@entity1 @entity0 saw", "XXXXX", known=ENTITIES[:2]).passage.tolist() == [[4, 5, 7]]
+    assert renamed("@entity1 @entity0 saw", "XXXXX", known=()).passage.tolist() == [[2, 3, 5]], "they are strangers"
+
+
 @pytest.mark.parametrize("shuffle", [None, 3])
 def test_words_that_only_look_like_entities_keep_their_names(shuffle: int | None) -> None:
     cutter, rows, shape = entity_cutter()

@@ -5,7 +5,7 @@ import pytest
 import torch
 from builders import example, vocabulary
 from reference.cases import batch_of_cases
-from reference.small import as_reader, epireader, hard_cases
+from reference.small import EVERY, epireader, hard_cases, small_settings
 from torch import nn
 
 from epireader.data.batches import BatchCutter
@@ -13,12 +13,11 @@ from epireader.data.example import Example
 from epireader.data.questions import Questions, QuestionsBuilder
 from epireader.evaluation.accuracy import evaluate
 from epireader.evaluation.predict import Predictions, predict
+from epireader.readers import READERS
 from epireader.readers.saved import build_model, reader_settings
 
-SIZES = {
-    "as-reader": {"embedding_dim": 8, "hidden_dim": 8},
-    "epireader": {"embedding_dim": 8, "hidden_dim": 8, "hypotheses": 3, "filters": 4, "reasoner_hidden_dim": 4},
-}
+EIGHT = {"embedding_dim": 8, "hidden_dim": 8, "hypotheses": 3, "filters": 4, "reasoner_hidden_dim": 4, "dropout": 0.0}
+SIZES = {name: small_settings(name, EIGHT) for name in READERS}
 
 
 def questions_of(examples: list[Example]) -> Questions:
@@ -56,7 +55,7 @@ def constant(questions: Questions, favour: int | None) -> Predictions:
     return Predictions(offsets, probs, probs, None, questions.answers.numpy())
 
 
-@pytest.mark.parametrize("make", [epireader, as_reader])
+@pytest.mark.parametrize("make", EVERY)
 def test_a_gradient_reaches_every_parameter(make) -> None:
     module, batch = make(1).train(), batch_of_cases(hard_cases(2, 8))
     module.loss(module(batch), batch).total.backward()

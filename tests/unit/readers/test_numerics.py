@@ -3,7 +3,7 @@
 import pytest
 import torch
 from reference.cases import Case, batch_of_cases
-from reference.small import WORDS, as_reader, epireader, hard_cases, roughened
+from reference.small import EVERY, WORDS, as_reader, epireader, hard_cases, roughened
 from torch import nn
 from torch.func import functional_call
 
@@ -50,26 +50,27 @@ def test_an_odd_question_is_read_soundly_alone_and_in_company(case: Case, wide: 
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("make", [epireader, as_reader])
+@pytest.mark.parametrize("make", EVERY)
 def test_all_odd_questions_together_are_read_soundly(make, dtype: torch.dtype) -> None:
     for training in (True, False):
         assert_sound(make(2).to(dtype).train(training), batch_of_cases(list(ODD.values())))
 
 
 @pytest.mark.parametrize("case", ODD.values(), ids=ODD.keys())
-def test_an_odd_question_is_read_soundly_by_the_as_reader(case: Case) -> None:
-    assert_sound(as_reader(2).float(), batch_of_cases([case]))
+@pytest.mark.parametrize("make", EVERY)
+def test_an_odd_question_is_read_soundly_by_every_reader(make, case: Case) -> None:
+    assert_sound(make(2).float(), batch_of_cases([case]))
 
 
 @pytest.mark.parametrize("unknown", [-1, -2])
-def test_nothing_is_learnt_from_a_question_whose_answer_is_unknown(unknown: int) -> None:
-    for module in (epireader(1).train(), as_reader(2).train()):
-        batch = batch_of_cases([PLAIN])
-        batch.answer.fill_(unknown)
-        loss = module.loss(module(batch), batch).total
-        loss.backward()
-        assert loss.item() == 0.0
-        assert all(p.grad is None or not p.grad.any() for p in module.parameters())
+@pytest.mark.parametrize("make", EVERY)
+def test_nothing_is_learnt_from_a_question_whose_answer_is_unknown(make, unknown: int) -> None:
+    module, batch = make(1).train(), batch_of_cases([PLAIN])
+    batch.answer.fill_(unknown)
+    loss = module.loss(module(batch), batch).total
+    loss.backward()
+    assert loss.item() == 0.0
+    assert all(p.grad is None or not p.grad.any() for p in module.parameters())
 
 
 def test_an_attention_that_is_quite_sure_of_the_wrong_word_still_teaches() -> None:
@@ -112,7 +113,7 @@ def check_gradient(module: nn.Module, batch: Batch) -> None:
     assert torch.autograd.gradcheck(loss, [value.requires_grad_() for value in values])
 
 
-@pytest.mark.parametrize("make", [epireader, as_reader])
+@pytest.mark.parametrize("make", EVERY)
 def test_half_precision_is_near_and_its_gradients_are_finite(make) -> None:
     module, batch = make(5).float().train(), batch_of_cases([PLAIN, *hard_cases(6, 5), *ODD.values()])
     full = module(batch)

@@ -10,8 +10,8 @@ from reference.small import hard_cases, roughened
 from reference.weights import weights_of
 from torch import nn
 
-from epireader.layers.embedding import word_embedding
-from epireader.readers.reasoner import Entailment, Reasoner, asks, match_features, mean_vector, window_counts
+from epireader.layers.embedding import mean_vector, word_embedding
+from epireader.readers.reasoner import Entailment, Reasoner, asks, match_features, window_counts
 
 seeds = st.integers(0, 10_000)
 extras = st.builds(Extra, *[st.integers(0, 2)] * 5)

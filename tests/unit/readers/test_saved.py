@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 import torch
 from builders import batch_of, random_example, vocabulary
+from reference.small import small_settings
 from safetensors.torch import load_file, save_file
 
-from epireader.readers import saved
-from epireader.readers.epireader import EpiReaderConfig
-from epireader.readers.extractor import AttentionSumConfig
+from epireader.readers import READERS, saved
 from epireader.readers.saved import (
     BadModel,
     Model,
@@ -27,10 +26,8 @@ from epireader.readers.saved import (
 )
 from epireader.settings import BadSetting
 
-SETTINGS = {
-    "epireader": EpiReaderConfig(embedding_dim=6, hidden_dim=5, hypotheses=2, filters=3, reasoner_hidden_dim=4),
-    "as-reader": AttentionSumConfig(embedding_dim=6, hidden_dim=5),
-}
+SIZES = {"embedding_dim": 6, "hidden_dim": 5, "hypotheses": 2, "filters": 3, "reasoner_hidden_dim": 4}
+SETTINGS = {name: kind.config(**small_settings(name, SIZES)) for name, kind in READERS.items()}
 
 
 def save(model: Model, folder: Path) -> Path:

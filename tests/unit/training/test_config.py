@@ -8,6 +8,7 @@ import pytest
 
 from epireader.readers.epireader import EpiReaderConfig
 from epireader.readers.extractor import AttentionSumConfig
+from epireader.readers.stanford import StanfordConfig
 from epireader.settings import BadSetting
 from epireader.training.config import PRESETS, Config, TrainingConfig, VocabularyConfig, load_config, presets
 
@@ -53,6 +54,20 @@ def test_the_as_reader_is_taught_as_its_authors_taught_it() -> None:
     assert (training.clip_norm, training.l2, training.read_ahead) == (10.0, 0.0, 10)
 
 
+def test_the_stanford_reader_is_taught_as_its_authors_taught_it() -> None:
+    config = load_config("stanford")
+    assert config.model == StanfordConfig(embedding_dim=100, hidden_dim=128, dropout=0.2)
+    training = config.training
+    assert (training.optimizer, training.learning_rate, training.batch_size) == ("sgd", 0.1, 32)
+    assert (training.clip_norm, training.l2) == (10.0, 0.0)
+    assert (config.vocabulary.max_words, config.vocabulary.rename_entities) == (50_000, True)
+
+
+@pytest.mark.parametrize("name", ["attentive", "impatient", "deep-lstm", "stanford"])
+def test_every_reader_has_a_preset_of_its_name(name: str) -> None:
+    assert load_config(name).reader == name
+
+
 def test_the_words_of_a_preset_keep_their_case_and_none_is_cut() -> None:
     assert load_config("cbt-cn").vocabulary == VocabularyConfig(min_count=1, max_words=0, strangers=64, lowercase=False)
 
@@ -77,6 +92,7 @@ def test_an_override_reaches_a_section_the_preset_does_not_have(tmp_path: Path) 
         ("training.batchsize=64", "there is no setting training.batchsize; did you mean training.batch_size?"),
         ("training.batch_size=big", "training.batch_size must be a whole number, got 'big'"),
         ("training.batch_size=true", "training.batch_size must be a whole number, got True"),
+        ("training.optimizer=rmsprop", "training.optimizer must be adam or sgd, got 'rmsprop'"),
         ("training.batch_size=0", "training.batch_size must be at least 1, got 0"),
         ("training.precision=fp8", "training.precision must be fp32, tf32 or bf16, got 'fp8'"),
         ("training.learning_rate=0", "training.learning_rate must be above 0, got 0.0"),

@@ -1,11 +1,11 @@
-"""Adam, and the l2 term of the loss."""
+"""The optimizers, and the l2 term of the loss."""
 
 import pytest
 import torch
 from torch import nn
 
 from epireader.readers.epireader import EpiReader, EpiReaderConfig
-from epireader.training.optimizer import l2_penalty, make_optimizer
+from epireader.training.optimizer import OPTIMIZERS, l2_penalty, make_optimizer
 
 
 class Part(nn.Module):
@@ -50,6 +50,17 @@ def test_the_optimizer_is_adam_as_it_was_published() -> None:
     assert optimizer.param_groups[0]["weight_decay"] == 0, "l2 is a part of the loss, not of Adam"
 
 
+def test_plain_gradient_descent_takes_the_gradient_times_the_rate_and_remembers_nothing() -> None:
+    weight = nn.Parameter(torch.tensor([1.0, -2.0]))
+    optimizer = make_optimizer(nn.ParameterDict({"weight": weight}), 0.1, "sgd")
+    for _ in range(2):
+        weight.grad = torch.tensor([1.0, 2.0])
+        optimizer.step()
+    torch.testing.assert_close(weight.detach(), torch.tensor([0.8, -2.4]))
+    assert optimizer.state_dict()["state"] == {}
+
+
+@pytest.mark.parametrize("kind", OPTIMIZERS)
 @pytest.mark.parametrize("rate", [0.1, 1e-3])
-def test_the_learning_rate_is_the_one_given(rate: float) -> None:
-    assert make_optimizer(Part(), rate).param_groups[0]["lr"] == rate
+def test_the_learning_rate_is_the_one_given(rate: float, kind: str) -> None:
+    assert make_optimizer(Part(), rate, kind).param_groups[0]["lr"] == rate

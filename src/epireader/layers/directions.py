@@ -1,0 +1,68 @@
+"""What all recurrences over padded sequences share: where they end, how they are read backwards, how they begin."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from epireader.layers.streams import side_by_side
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """What an encoder made of a sequence: a state for every word, and one for the whole."""
+
+    states: Float[Tensor, "batch n out"]
+    final: Float[Tensor, "batch out"]
+
+
+class BothDirections(nn.Module):
+    """Two recurrences with weights of their own, one reading forwards and one backwards.
+
+    A word's state is both directions' states side by side. The final state is the last forward state beside the
+    first backward one: each has read the whole sequence.
+    """
+
+    def __init__(self, forwards: nn.Module, backwards: nn.Module) -> None:
+        super().__init__()
+        self.forwards = forwards
+        self.backwards = backwards
+
+    def forward(self, inputs: Float[Tensor, "batch n in"], mask: Bool[Tensor, "batch n"]) -> Encoded:
+        forwards, (states, final) = side_by_side(
+            lambda: self.forwards(inputs, mask), lambda: self._read_backwards(inputs, mask), [inputs, mask]
+        )
+        return Encoded(torch.cat([forwards.states, states], dim=-1), torch.cat([forwards.final, final], dim=-1))
+
+    def _read_backwards(
+        self, inputs: Float[Tensor, "batch n in"], mask: Bool[Tensor, "batch n"]
+    ) -> tuple[Float[Tensor, "batch n hid"], Float[Tensor, "batch hid"]]:
+        # Reversed within its length, not as a whole: padding must stay behind the words.
+        length = mask.sum(dim=1, keepdim=True)
+        position = torch.arange(inputs.shape[1], device=inputs.device)
+        mirror = torch.where(position < length, length - 1 - position, position)
+        read = self.backwards(reordered(inputs, mirror), mask)
+        return reordered(read.states, mirror), read.final
+
+
+def ended(states: Float[Tensor, "batch n hid"], mask: Bool[Tensor, "batch n"]) -> Encoded:
+    """The states of a recurrence from left to right; the final one is that after the last real word."""
+    last = (mask.sum(dim=1) - 1).clamp(min=0)
+    return Encoded(states, states[torch.arange(len(states), device=states.device), last])
+
+
+def reordered(values: Float[Tensor, "batch n dim"], order: Int[Tensor, "batch n"]) -> Float[Tensor, "batch n dim"]:
+    """The entries of each row in the given order."""
+    return values.gather(1, order[..., None].expand(values.shape))
+
+
+def initialise(recurrence: nn.RNNBase) -> None:
+    """Recurrent weights orthogonal, input weights Glorot, gate by gate; biases zero."""
+    for name, parameter in recurrence.named_parameters():
+        if "bias" in name:
+            nn.init.zeros_(parameter)
+            continue
+        fill = nn.init.orthogonal_ if "weight_hh" in name else nn.init.xavier_uniform_
+        for gate in parameter.split(recurrence.hidden_size):
+            fill(gate)

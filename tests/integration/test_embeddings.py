@@ -1,0 +1,84 @@
+"""`epireader train --embeddings`."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from builders import toy_corpus
+from running import Watch, as_options, call, tiny, train_here
+
+from epireader.data.corpus import open_corpus
+from epireader.readers import READERS
+from epireader.training.loop import fresh_model, give_vectors
+from epireader.training.run import RunRefused
+
+ONE_EPOCH = "training.max_epochs=1"
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return toy_corpus(tmp_path_factory.mktemp("toy") / "corpus", train=16, valid=4).folder
+
+
+@pytest.fixture
+def vectors(tmp_path: Path) -> Path:
+    path = tmp_path / "vectors.txt"
+    path.write_text("".join(f"{word} {' '.join([str(n)] * 8)}\n" for n, word in enumerate(["ann", "cup", "."])))
+    return path
+
+
+@pytest.mark.parametrize("preset", ["as-reader", "cbt-ne", "stanford", "deep-lstm"])
+def test_words_begin_with_the_vectors_of_the_file_and_the_rest_where_it_would(
+    corpus: Path, vectors: Path, preset: str
+) -> None:
+    plain, given = (fresh_model(open_corpus(corpus), tiny(preset), torch.device("cpu")) for _ in range(2))
+    give_vectors(given, vectors)
+    for row, word in enumerate(given.vocabulary.words, start=given.vocabulary.first_word_id):
+        number = {"Ann": 0.0, "cup": 1.0, ".": 2.0}.get(word)
+        expected = plain.module.embedding.weight[row] if number is None else torch.full((8,), number)
+        assert torch.equal(given.module.embedding.weight[row], expected)
+    first = given.vocabulary.first_word_id
+    assert torch.equal(given.module.embedding.weight[:first], plain.module.embedding.weight[:first])
+
+
+def test_the_command_reports_coverage_and_the_record_names_the_file(
+    corpus: Path, vectors: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = [*as_options("stanford", ONE_EPOCH), "--embeddings", vectors, "--out", tmp_path / "run"]
+    assert call("train", corpus, *options) == 0
+    assert "vectors for 3 of " in capsys.readouterr().err
+    record = json.loads((tmp_path / "run" / "config.json").read_text())["embeddings"]
+    assert record["name"] == "vectors.txt"
+    assert len(record["sha256"]) == 64
+
+
+def test_a_run_goes_on_with_the_same_vectors_only_wherever_they_lie(
+    corpus: Path, vectors: Path, tmp_path: Path
+) -> None:
+    config, out, watch = tiny("as-reader", ONE_EPOCH), tmp_path / "run", Watch()
+    train_here(corpus, out, config, watch, embeddings=vectors)
+    assert watch.said[0].startswith("vectors for 3 of ")
+    train_here(corpus, out, config, embeddings=Path(shutil.copy(vectors, tmp_path / "moved.txt")))
+    with pytest.raises(RunRefused, match="embeddings was"):
+        train_here(corpus, out, config)
+    vectors.write_text("ann" + " 5" * 8 + "\n")
+    with pytest.raises(RunRefused, match=r"embeddings\.sha256 was"):
+        train_here(corpus, out, config, embeddings=vectors)
+
+
+def test_vectors_of_another_width_end_the_command_in_one_sentence_and_make_no_run(
+    corpus: Path, vectors: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = as_options("as-reader", "model.embedding_dim=9")
+    assert call("train", corpus, *options, "--embeddings", vectors, "--out", tmp_path / "run") == 1
+    said = capsys.readouterr().err
+    assert said.startswith(f"epireader: {vectors}:1: 'ann' has 8 numbers and the reader's vectors have 9;")
+    assert not (tmp_path / "run").exists()
+
+
+def test_every_reader_here_can_begin_with_vectors() -> None:
+    with torch.device("meta"):
+        for kind in READERS.values():
+            assert isinstance(kind.module(kind.config(), 9).embedding, torch.nn.Embedding)
