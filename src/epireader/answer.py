@@ -8,6 +8,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -183,9 +184,17 @@ class Story:
         size = len(phrase)
         return tuple(
             Mention(self.words[n].start, self.words[n + size - 1].end)
-            for n in range(len(self.words) - size + 1)
-            if all(self.words[n + k].text == phrase[k] for k in range(size))
+            for n in self._places.get(phrase[0], ())
+            if tuple(word.text for word in self.words[n : n + size]) == phrase
         )
+
+    @cached_property
+    def _places(self) -> dict[str, list[int]]:
+        """Where each word stands."""
+        places: dict[str, list[int]] = {}
+        for n, word in enumerate(self.words):
+            places.setdefault(word.text, []).append(n)
+        return places
 
 
 @dataclass(frozen=True)
