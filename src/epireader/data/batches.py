@@ -126,7 +126,7 @@ class EntityShuffler:
 
     def __init__(self, vocabulary: Vocabulary, device: torch.device) -> None:
         self._entities = vocabulary.entity_ids.to(device)
-        self._identity = torch.arange(len(vocabulary), device=device)
+        self._identity = torch.arange(len(vocabulary) if len(self._entities) else 0, device=device)
 
     def shuffled(self, batch: Batch, shuffle: int | Int[Tensor, ""]) -> Batch:
         """The batch with a permutation of entities for each question that depends on its row and `shuffle` alone."""
