@@ -5,6 +5,8 @@ from typing import Any
 
 from epireader.readers.epireader import EpiReader, EpiReaderConfig
 from epireader.readers.extractor import AttentionSumConfig, AttentionSumReader
+from epireader.readers.language_model import LanguageModelConfig, LanguageModelReader
+from epireader.readers.memory import MemoryConfig, MemoryReader
 from epireader.readers.reading import ReaderModule
 
 
@@ -19,4 +21,6 @@ class ReaderKind:
 READERS = {
     "epireader": ReaderKind(EpiReaderConfig, EpiReader),
     "as-reader": ReaderKind(AttentionSumConfig, AttentionSumReader),
+    "memory": ReaderKind(MemoryConfig, MemoryReader),
+    "language-model": ReaderKind(LanguageModelConfig, LanguageModelReader),
 }
