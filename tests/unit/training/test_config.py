@@ -8,6 +8,7 @@ import pytest
 
 from epireader.readers.epireader import EpiReaderConfig
 from epireader.readers.extractor import AttentionSumConfig
+from epireader.readers.memory import MemoryConfig
 from epireader.settings import BadSetting
 from epireader.training.config import PRESETS, Config, TrainingConfig, VocabularyConfig, load_config, presets
 
@@ -51,6 +52,13 @@ def test_the_as_reader_is_taught_as_its_authors_taught_it() -> None:
     training = config.training
     assert (training.learning_rate, training.batch_size, training.patience) == (0.001, 32, 2)
     assert (training.clip_norm, training.l2, training.read_ahead) == (10.0, 0.0, 10)
+
+
+def test_the_readers_of_hill_et_al_have_their_sizes() -> None:
+    memory, language_model = load_config("memory"), load_config("language-model")
+    assert memory.model == MemoryConfig(embedding_dim=300, window=5)
+    assert language_model.model.hidden_dim == 512
+    assert language_model.training.clip_norm == 10.0
 
 
 def test_the_words_of_a_preset_keep_their_case_and_none_is_cut() -> None:
