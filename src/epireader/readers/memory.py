@@ -52,7 +52,8 @@ class MemoryReader(ReaderModule):
     def forward(self, batch: Batch, passage_states: Float[Tensor, "batch doc emb"] | None = None) -> Reading:
         memories = self.read_passage(batch) if passage_states is None else passage_states
         shares = mentions(batch.passage, batch.candidates)
-        around_blank = windows(batch.question, len(self.slots))[torch.arange(len(batch)), batch.blank]
+        rows = torch.arange(len(batch), device=batch.row.device)
+        around_blank = windows(batch.question, len(self.slots))[rows, batch.blank]
         question = self._embed(around_blank)  # q
         log_attention = pointer_log_attention(memories, question, (shares > 0).any(dim=1))  # log alpha_i, eq. 2
         log_probs = attention_sum(log_attention, shares)
