@@ -1,4 +1,4 @@
-"""The LSTM language model, context + query (Hill et al. 2016, "The Goldilocks Principle", section 4).
+"""The LSTM language model, context + query (Hill et al. 2016, "The Goldilocks Principle").
 
 It reads the passage and then the question, and learns to predict every next word of both, with the answer in the
 blank. A candidate's score is the log-probability of the question with it filled in, after the passage. The softmax runs

@@ -1,4 +1,4 @@
-"""The memory network with windows and self-supervision (Hill et al. 2016, "The Goldilocks Principle", section 3.3).
+"""The memory network with windows and self-supervision (Hill et al. 2016, "The Goldilocks Principle").
 
 Every place where a candidate stands is a memory: the window of b words around it. The question is the window around its
 blank. Each slot of a window has a matrix of word vectors of its own, as in the paper (b |V| features), so that a word
@@ -55,7 +55,7 @@ class MemoryReader(ReaderModule):
         rows = torch.arange(len(batch), device=batch.row.device)
         around_blank = windows(batch.question, len(self.slots))[rows, batch.blank]
         question = self._embed(around_blank)  # q
-        log_attention = pointer_log_attention(memories, question, (shares > 0).any(dim=1))  # log alpha_i, eq. 2
+        log_attention = pointer_log_attention(memories, question, (shares > 0).any(dim=1))  # log alpha_i
         log_probs = attention_sum(log_attention, shares)
         return Reading(log_probs=log_probs, first_log_probs=log_probs, log_attention=log_attention)
 
