@@ -236,3 +236,14 @@ def test_bad_questions_stop_a_command_or_are_skipped_and_listed(
     _, err = printed(capsys, *words, "--skip-bad")
     assert [line.split(": ")[0] for line in err.splitlines()[:2]] == [f"skipped {source}:1", f"skipped {source}:5"]
     assert err.splitlines()[2] == "skipped 2 questions in all"
+
+
+def test_floors_are_measured_and_compared_by_name(work: Path, capsys: Captured) -> None:
+    for floor in ("most-frequent", "last-mentioned", "random"):
+        said = json_of(capsys, "evaluate", floor, work / "corpus")
+        assert said["questions"] == 40
+        assert said["accuracy"]["final"] < 0.5
+    compared = json_of(capsys, "compare", "random", work / "as-0", "last-mentioned")
+    assert list(compared["accuracy"]) == ["random", str(work / "as-0"), "last-mentioned"]
+    assert call("compare", "random", "most-frequent") == 2
+    assert "random was trained on nothing; name the questions with --questions" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from dataclasses import fields
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from epireader.data.example import Example
 from epireader.readers import READERS
 from epireader.readers.epireader import EpiReader
 from epireader.readers.extractor import AttentionSumReader
+from epireader.readers.language_model import LanguageModelReader
+from epireader.readers.memory import MemoryReader
 from epireader.readers.reading import ReaderModule
 from reference.cases import Case, encode
 
@@ -27,10 +30,11 @@ def roughened(module: nn.Module, seed: int, scale: float = 0.6) -> nn.Module:
     generator = torch.Generator().manual_seed(seed)
     module.double()
     with torch.no_grad():
-        for name, parameter in module.named_parameters():
+        for parameter in module.parameters():
             parameter.copy_(scale * torch.randn(parameter.shape, generator=generator, dtype=torch.float64))
-            if name == "embedding.weight":
-                parameter[0] = 0.0
+        for part in module.modules():
+            if isinstance(part, nn.Embedding):
+                part.weight[0] = 0.0
     return module
 
 
@@ -61,6 +65,19 @@ def as_reader(seed: int = 0) -> AttentionSumReader:
 
 EVERY = [pytest.param(partial(small, name), id=name) for name in READERS]
 """Makers of all readers, for what must be true of each."""
+
+
+def memory_reader(seed: int = 0, window: int = 5) -> MemoryReader:
+    return small("memory", seed, window=window)
+
+
+def language_model(seed: int = 0) -> LanguageModelReader:
+    return small("language-model", seed)
+
+
+def small_config(name: str) -> Any:
+    """The settings of a small reader of the table."""
+    return READERS[name].config(**small_settings(name, SMALL))
 
 
 def hard_example(random: np.random.Generator, **sizes: int) -> Example:

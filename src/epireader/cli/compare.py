@@ -29,7 +29,8 @@ def compare(
 ) -> None:
     """Test every pair of readers on the same questions (McNemar's exact test).
 
-    A RUN is a run, an ensemble, `default`, or a .jsonl file that `evaluate --predictions` wrote.
+    A RUN is a run, an ensemble, `default`, a floor (`most-frequent`, `last-mentioned`, `random`), or a .jsonl file that
+    `evaluate --predictions` wrote.
 
     \b
     Examples:
@@ -82,10 +83,12 @@ def ask(
     from epireader.evaluation.accuracy import ranks
     from epireader.evaluation.predict import predict
     from epireader.readers.ensemble import load_members
+    from epireader.readers.floors import is_floor
     from epireader.training.processes import choose_device
 
     chosen = choose_device(device)
-    asked = open_questions(questions or corpus_of(models[0], split), split=split, kind=kind)
+    trained = next((model for model in models if not is_floor(model)), models[0])
+    asked = open_questions(questions or corpus_of(trained, split), split=split, kind=kind)
     known = asked.answers.numpy() != ANSWER_UNKNOWN
     right = {}
     for name in models:
@@ -98,8 +101,11 @@ def ask(
 
 def corpus_of(run: str, split: str) -> Path:
     """The corpus a run was trained on."""
+    from epireader.readers.floors import is_floor
     from epireader.readers.saved import find_model, read_record
 
+    if is_floor(run):
+        raise click.UsageError(f"{run} was trained on nothing; name the questions with --questions")
     folder = find_model(run)
     path = read_record(folder).get("corpus", {}).get("path") if (folder / "config.json").exists() else None
     corpus = Path(os.path.normpath(folder / path)) if path else None

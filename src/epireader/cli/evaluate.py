@@ -45,6 +45,8 @@ def evaluate(
 ) -> None:
     """Measure MODEL (a run, an ensemble, or `default`) on QUESTIONS.
 
+    MODEL may also be a floor, which has learnt nothing: `most-frequent`, `last-mentioned` or `random`.
+
     QUESTIONS are a prepared corpus, or any file, folder or archive that `prepare` reads.
 
     \b

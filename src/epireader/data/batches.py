@@ -130,8 +130,9 @@ class EntityNames:
 
     def __init__(self, vocabulary: Vocabulary, device: torch.device) -> None:
         self._entities = vocabulary.entity_ids.to(device)
-        self._identity = torch.arange(len(vocabulary), device=device)
-        self._is_entity = torch.zeros(len(vocabulary), dtype=torch.bool, device=device)
+        size = len(vocabulary) if len(self._entities) else 0
+        self._identity = torch.arange(size, device=device)
+        self._is_entity = torch.zeros(size, dtype=torch.bool, device=device)
         self._is_entity[self._entities] = True
 
     def by_appearance(self, ids: Int[Tensor, "batch n"]) -> Int[Tensor, "batch n"]:

@@ -84,7 +84,10 @@ def read_all(
 
 def move_to(module: nn.Module, device: torch.device) -> None:
     """Move a reader to a device, unless it is there: even an idle move gives a GRU's weights new addresses."""
-    here = next(module.parameters()).device
+    first = next(module.parameters(), None)
+    if first is None:
+        return
+    here = first.device
     if here.type != device.type or device.index not in (None, here.index):
         module.to(device)
 

@@ -8,6 +8,8 @@ from epireader.readers.deep_lstm import DeepLSTMConfig, DeepLSTMReader
 from epireader.readers.epireader import EpiReader, EpiReaderConfig
 from epireader.readers.extractor import AttentionSumConfig, AttentionSumReader
 from epireader.readers.impatient import ImpatientConfig, ImpatientReader
+from epireader.readers.language_model import LanguageModelConfig, LanguageModelReader
+from epireader.readers.memory import MemoryConfig, MemoryReader
 from epireader.readers.reading import ReaderModule
 from epireader.readers.stanford import StanfordConfig, StanfordReader
 
@@ -27,4 +29,6 @@ READERS = {
     "impatient": ReaderKind(ImpatientConfig, ImpatientReader),
     "deep-lstm": ReaderKind(DeepLSTMConfig, DeepLSTMReader),
     "stanford": ReaderKind(StanfordConfig, StanfordReader),
+    "memory": ReaderKind(MemoryConfig, MemoryReader),
+    "language-model": ReaderKind(LanguageModelConfig, LanguageModelReader),
 }

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 from epireader.files import folder_made_beside
+from epireader.readers.floors import floor_model, is_floor
 from epireader.readers.saved import BadModel, Model, find_model, load_model
 
 FORMAT = "epireader-ensemble"
@@ -23,7 +24,9 @@ def save_ensemble(folder: Path, members: list[Path]) -> None:
 
 
 def load_members(name: str) -> list[Model]:
-    """The readers of a run, of an ensemble, or of a bundled model."""
+    """The readers of a run, of an ensemble, or of a bundled model; or a floor."""
+    if is_floor(name):
+        return [floor_model(name)]
     folder = find_model(name)
     record_path = folder / "ensemble.json"
     if not record_path.is_file():

@@ -33,6 +33,8 @@ class Reading:
     log_attention: Float[Tensor, "batch doc"] | None = None
     """Where it looked in the passage, if it points."""
     evidence: Evidence | None = None
+    log_likelihood: Float[Tensor, " batch"] | None = None
+    """The mean log-probability of a word of the story with the right answer in it, if the reader models language."""
 
 
 @dataclass(frozen=True)

@@ -19,4 +19,5 @@ def l2_penalty(module: nn.Module) -> Float[Tensor, ""]:
     """The sum of the squared weights of all matrices; biases and word vectors are left out."""
     embeddings = {id(part.weight) for part in module.modules() if isinstance(part, nn.Embedding)}
     matrices = [p for p in module.parameters() if p.dim() > 1 and id(p) not in embeddings]
-    return torch.stack([matrix.square().sum() for matrix in matrices]).sum()
+    none = next(module.parameters()).new_zeros(())
+    return torch.stack([none, *(matrix.square().sum() for matrix in matrices)]).sum()

@@ -5,7 +5,7 @@ import pytest
 import torch
 from builders import example, vocabulary
 from reference.cases import batch_of_cases
-from reference.small import EVERY, epireader, hard_cases, small_settings
+from reference.small import as_reader, epireader, hard_cases, small_settings
 from torch import nn
 
 from epireader.data.batches import BatchCutter
@@ -55,8 +55,8 @@ def constant(questions: Questions, favour: int | None) -> Predictions:
     return Predictions(offsets, probs, probs, None, questions.answers.numpy())
 
 
-@pytest.mark.parametrize("make", EVERY)
-def test_a_gradient_reaches_every_parameter(make) -> None:
+@pytest.mark.parametrize("make", [as_reader, epireader])
+def test_a_gradient_reaches_every_row_of_every_matrix(make) -> None:
     module, batch = make(1).train(), batch_of_cases(hard_cases(2, 8))
     module.loss(module(batch), batch).total.backward()
     for name, parameter in module.named_parameters():
@@ -77,8 +77,8 @@ def test_the_reasoners_loss_reaches_the_extractor_through_its_probabilities() ->
     assert not torch.allclose(*gradients)
 
 
-@pytest.mark.parametrize("name", SIZES)
-def test_one_batch_can_be_learnt_by_heart(name: str) -> None:
+@pytest.mark.parametrize("name", ["as-reader", "epireader"])
+def test_one_batch_of_riddles_can_be_learnt_by_heart(name: str) -> None:
     torch.manual_seed(0)
     questions = questions_of(riddles(12, 6))
     model = build_model(name, reader_settings(name, SIZES[name]), vocabulary(22))

@@ -8,6 +8,7 @@ import pytest
 
 from epireader.readers.epireader import EpiReaderConfig
 from epireader.readers.extractor import AttentionSumConfig
+from epireader.readers.memory import MemoryConfig
 from epireader.readers.stanford import StanfordConfig
 from epireader.settings import BadSetting
 from epireader.training.config import PRESETS, Config, TrainingConfig, VocabularyConfig, load_config, presets
@@ -66,6 +67,13 @@ def test_the_stanford_reader_is_taught_as_its_authors_taught_it() -> None:
 @pytest.mark.parametrize("name", ["attentive", "impatient", "deep-lstm", "stanford"])
 def test_every_reader_has_a_preset_of_its_name(name: str) -> None:
     assert load_config(name).reader == name
+
+
+def test_the_readers_of_hill_et_al_have_their_sizes() -> None:
+    memory, language_model = load_config("memory"), load_config("language-model")
+    assert memory.model == MemoryConfig(embedding_dim=300, window=5)
+    assert language_model.model.hidden_dim == 512
+    assert language_model.training.clip_norm == 10.0
 
 
 def test_the_words_of_a_preset_keep_their_case_and_none_is_cut() -> None:

@@ -1,0 +1,168 @@
+"""The LSTM language model, context + query (Hill et al. 2016, "The Goldilocks Principle").
+
+It reads the passage and then the question, and learns to predict every next word of both, with the answer in the
+blank. A candidate's score is the log-probability of the question with it filled in, after the passage. The softmax runs
+over the whole vocabulary; neither padding nor the blank is a word that could be said.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+from epireader.data.batches import Batch
+from epireader.data.vocabulary import FIRST_STRANGER_ID, PAD_ID
+from epireader.layers.embedding import word_embedding
+from epireader.layers.masking import masked_log_softmax, spread_log_probs
+from epireader.readers.hypotheses import fill_blank
+from epireader.readers.reading import Loss, ReaderModule, Reading
+from epireader.settings import refuse_below_one
+
+WORDS_AT_ONCE = 4096
+"""For how many words the whole vocabulary is scored at once; in training it is scored again rather than kept."""
+
+FORGET_GATE = 1
+"""Its place among the four gates of `nn.LSTM`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LanguageModelConfig:
+    """Sizes of the language model."""
+
+    embedding_dim: int = 512
+    """Width of a word vector."""
+    hidden_dim: int = 512
+    """Width of the LSTM."""
+
+    def __post_init__(self) -> None:
+        refuse_below_one(self, "model", "embedding_dim", "hidden_dim")
+
+
+class LanguageModelReader(ReaderModule):
+    """The candidate that makes the question most likely is the answer."""
+
+    def __init__(self, config: LanguageModelConfig, words: int) -> None:
+        super().__init__()
+        self.embedding = word_embedding(words, config.embedding_dim)
+        # Biases come in as the weights of an input that is 1 for a word and 0 for padding. So padding before the
+        # first word leaves the state at zero, and all passages of a batch can end at the same step.
+        self.recurrence = nn.LSTM(config.embedding_dim + 1, config.hidden_dim, bias=False, batch_first=True)
+        self.next_word = nn.Linear(config.hidden_dim, words - FIRST_STRANGER_ID)
+        initialise_lstm(self.recurrence)
+        nn.init.zeros_(self.next_word.bias)
+
+    def read_passage(self, batch: Batch) -> Float[Tensor, "batch two hid"]:
+        """The LSTM's output and its cell after the last word."""
+        return self._read_passage(batch)[1]
+
+    def forward(self, batch: Batch, passage_states: Float[Tensor, "batch two hid"] | None = None) -> Reading:
+        """Read a batch. While training only the right answer is filled in: the others would take as long again."""
+        every = torch.arange(batch.candidates.shape[1], device=batch.row.device).expand(len(batch), -1)
+        chosen = batch.answer.clamp(min=0)[:, None] if self.training else every
+        states = None
+        if passage_states is None:
+            states, passage_states = self._read_passage(batch)
+        of_words = self._continue(passage_states, filled_in(batch, chosen))
+        mask = batch.candidate_mask.gather(1, chosen)
+        log_probs = spread_log_probs(masked_log_softmax(of_words.sum(dim=2), mask), chosen, every.shape[1])
+        likelihood = None
+        if states is not None and torch.is_grad_enabled():  # only training asks how likely the passage is
+            likelihood = self._likelihood(batch, states, of_words, chosen)
+        return Reading(log_probs=log_probs, first_log_probs=log_probs, log_likelihood=likelihood)
+
+    def loss(self, reading: Reading, batch: Batch) -> Loss:
+        if reading.log_likelihood is None:
+            raise ValueError("a language model's loss needs a reading made with gradients and without passage states")
+        return Loss(-reading.log_likelihood.masked_fill(~batch.answer_mask, 0.0).sum() / len(batch))
+
+    def _read_passage(self, batch: Batch) -> tuple[Float[Tensor, "batch doc hid"], Float[Tensor, "batch two hid"]]:
+        states, (output, cell) = self._recur(right_aligned(batch.passage))
+        return states, torch.stack([output[0], cell[0]], dim=1)
+
+    def _continue(
+        self, passage_states: Float[Tensor, "batch two hid"], statements: Int[Tensor, "batch hyp word"]
+    ) -> Float[Tensor, "batch hyp word"]:
+        """The log-probability of every word that follows the passage; 0 for padding."""
+        rows = statements.flatten(0, 1)
+        output, cell = passage_states.repeat_interleave(statements.shape[1], dim=0).transpose(0, 1).contiguous()
+        states, _ = self._recur(rows, (output[None], cell[None]))
+        before = torch.cat([output[:, None], states[:, :-1]], dim=1)
+        return self._log_probs(before, rows, rows != PAD_ID).view(statements.shape)
+
+    def _likelihood(
+        self,
+        batch: Batch,
+        states: Float[Tensor, "batch doc hid"],
+        of_words: Float[Tensor, "batch hyp word"],
+        chosen: Int[Tensor, "batch hyp"],
+    ) -> Float[Tensor, " batch"]:
+        passage = right_aligned(batch.passage)
+        of_passage = self._log_probs(states[:, :-1], passage[:, 1:], passage[:, :-1] != PAD_ID)
+        of_answer = of_words * (chosen == batch.answer[:, None])[..., None]
+        answer = batch.candidates[torch.arange(len(batch), device=passage.device), batch.answer.clamp(min=0)]
+        # The first word of the passage follows nothing, and the blank is no word.
+        words = batch.passage_mask.sum(dim=1) + batch.question_mask.sum(dim=1) + (answer != PAD_ID).sum(dim=1) - 2
+        return (of_passage.sum(dim=1) + of_answer.sum(dim=(1, 2))) / words
+
+    def _recur(
+        self, words: Int[Tensor, "batch n"], start: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Float[Tensor, "batch n hid"], tuple[Tensor, Tensor]]:
+        """The state after every word, and the last output and cell; in full precision, which every device has."""
+        vectors = self.embedding(words)
+        inputs = torch.cat([vectors, (words != PAD_ID)[..., None].to(vectors.dtype)], dim=-1)
+        with torch.autocast(words.device.type, enabled=False):
+            states, last = self.recurrence(inputs, start)
+        return states, last
+
+    def _log_probs(
+        self, states: Float[Tensor, "batch n hid"], words: Int[Tensor, "batch n"], mask: Bool[Tensor, "batch n"]
+    ) -> Float[Tensor, "batch n"]:
+        """log P(word | the state before it), a few thousand words at a time; 0 where the mask is False."""
+        weight, bias = self.next_word.weight, self.next_word.bias
+        parts = [
+            checkpoint(word_log_probs, few, wanted, weight, bias, use_reentrant=False, preserve_rng_state=False)
+            for few, wanted in zip(
+                states.flatten(0, 1).split(WORDS_AT_ONCE), words.flatten().split(WORDS_AT_ONCE), strict=True
+            )
+        ]
+        return torch.cat(parts).view(words.shape).masked_fill(~mask, 0.0)
+
+
+def word_log_probs(
+    states: Float[Tensor, "n hid"],
+    words: Int[Tensor, " n"],
+    weight: Float[Tensor, "vocabulary hid"],
+    bias: Float[Tensor, " vocabulary"],
+) -> Float[Tensor, " n"]:
+    """The log-probability of each word after its state; any number for padding and the blank, which have none."""
+    scores = nn.functional.linear(states, weight, bias)
+    log_probs = scores.log_softmax(dim=1, dtype=torch.promote_types(scores.dtype, torch.float32))
+    return log_probs.gather(1, (words - FIRST_STRANGER_ID).clamp(min=0)[:, None])[:, 0]
+
+
+def right_aligned(words: Int[Tensor, "batch n"]) -> Int[Tensor, "batch n"]:
+    """The rows with their padding moved to the front."""
+    count = words.shape[1]
+    place = torch.arange(count, device=words.device) - count + (words != PAD_ID).sum(dim=1, keepdim=True)
+    return torch.where(place >= 0, words.gather(1, place.clamp(min=0)), PAD_ID)
+
+
+def filled_in(batch: Batch, chosen: Int[Tensor, "batch hyp"]) -> Int[Tensor, "batch hyp word"]:
+    """The words of the question with each chosen candidate in place of the blank."""
+    candidates = batch.candidates.gather(1, chosen[..., None].expand(-1, -1, batch.candidates.shape[2]))
+    question = batch.question[:, None].expand(-1, chosen.shape[1], -1)
+    words = torch.cat([torch.full_like(chosen, PAD_ID)[..., None], question, candidates], dim=2)
+    return words.gather(2, fill_blank(batch.question, batch.blank, candidates))
+
+
+def initialise_lstm(lstm: nn.LSTM) -> None:
+    """Recurrent weights orthogonal, input weights Glorot, gate by gate; biases 0, but 1 for the forget gate."""
+    with torch.no_grad():
+        for name, parameter in lstm.named_parameters():
+            fill = nn.init.orthogonal_ if "weight_hh" in name else nn.init.xavier_uniform_
+            for number, gate in enumerate(parameter.chunk(4)):
+                fill(gate)
+                if "weight_ih" in name:
+                    gate[:, -1] = 1.0 if number == FORGET_GATE else 0.0
