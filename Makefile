@@ -18,7 +18,7 @@ answer: $(VENV)/installed
 	@$(BIN)/epireader answer --demo
 
 test: check
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 -rs
 
 check: $(VENV)/installed-for-tests
 	$(BIN)/ruff check

@@ -35,9 +35,8 @@ def run_batch(source: Path, out: Path, *, model: str, top: int | None, as_json: 
     reader = Reader.load(model)
     bad = 0
     with source.open("rb") as lines, part.open("ab") as answers:
-        for _ in islice(lines, done):
-            pass
-        with progress_bar("Answering", None, unit="questions") as advance:
+        with progress_bar("Answering", source.stat().st_size, unit="bytes") as advance:
+            advance(sum(map(len, islice(lines, done))))
             while chunk := list(islice(lines, LINES_AT_ONCE)):
                 for record in answer_lines(reader, chunk, done + 1, top):
                     if "error" in record:
@@ -46,7 +45,7 @@ def run_batch(source: Path, out: Path, *, model: str, top: int | None, as_json: 
                     answers.write(json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
                 answers.flush()
                 done += len(chunk)
-                advance(len(chunk))
+                advance(sum(map(len, chunk)))
         os.fsync(answers.fileno())
     part.replace(out)
     if as_json:
