@@ -79,7 +79,7 @@ def test_prepare_prints_the_statistics_and_says_the_size(work: Path, tmp_path: P
 def test_train_prints_its_result_and_says_how_it_goes(work: Path, tmp_path: Path, capsys: Captured) -> None:
     settings = as_options("cbt-ne", "training.max_epochs=2")
     record = json_of(capsys, "train", work / "corpus", *settings, "--out", tmp_path / "run")
-    assert record.keys() == {"run", "best_epoch", "valid_accuracy", "epochs", "steps", "seconds"}
+    assert record.keys() == {"run", "best_epoch", "valid_accuracy", "epochs", "finished", "steps", "seconds"}
     assert (record["run"], record["epochs"], record["steps"]) == (str(tmp_path / "run"), 2, 24)
     assert call("train", work / "corpus", *settings, "--out", tmp_path / "other") == 0
     captured = capsys.readouterr()

@@ -51,6 +51,8 @@ def test_every_command_of_the_readme_works(folder: Path, monkeypatch: pytest.Mon
             continue  # it runs until it is stopped; tests/integration/test_serve_*.py starts it
         if words[0] == "train":
             words += [part for setting in QUICK for part in ("--set", setting)]
+        if words[0] == "reproduce":
+            words += [part for setting in (QUICK[0], QUICK[2]) for part in ("--set", setting)]
         if words[0] == "grid":
             (folder / "grid.toml").write_text(grid_with(QUICK))
         result = CliRunner().invoke(cli, words)

@@ -126,3 +126,23 @@ def test_a_run_is_a_folder_of_plain_files(corpus: Path, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [tmp_path / "run"]
     words = {word for word, _ in open_corpus(corpus).questions("train").word_counts()}
     assert set((tmp_path / "run" / "vocab.txt").read_text().splitlines()) == words - {"XXXXX"}
+
+
+@pytest.mark.parametrize("preset", ["as-reader", "cbt-ne"])
+def test_a_run_that_is_given_more_time_ends_with_the_same_bits(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, preset: str
+) -> None:
+    epochs = "training.max_epochs=3"
+    train_here(corpus, tmp_path / "whole", tiny(preset, epochs))
+    for minutes, before, epochs_done, steps in ((0.5, 0, 0, 6), (2.5, 6, 2, 18)):
+        watch = Watch()
+        config = tiny(preset, epochs, f"training.max_minutes={minutes}")
+        with monkeypatch.context() as patch:  # every step takes five seconds
+            patch.setattr(loop.Clock, "seconds", lambda _, before=before, watch=watch: 5.0 * (before + watch.steps))
+            progress = train_here(corpus, tmp_path / "run", config, watch)
+        assert (watch.steps, progress.epoch, progress.finished) == (steps, epochs_done, False)
+        assert progress.best_accuracy == max(watch.accuracies)
+        assert any(text.startswith("the time is over after") for text in watch.said)
+    assert saved_progress(tmp_path / "run")["total_steps"] == 24
+    assert train_here(corpus, tmp_path / "run", tiny(preset, epochs)).finished
+    assert result_of(tmp_path / "run") == result_of(tmp_path / "whole")

@@ -79,8 +79,7 @@ def ask(
 ) -> dict[str, "np.ndarray"]:
     """Which questions each model gets right."""
     from epireader.data.prepare import open_questions
-    from epireader.data.questions import ANSWER_UNKNOWN
-    from epireader.evaluation.accuracy import ranks
+    from epireader.evaluation.accuracy import right_answers
     from epireader.evaluation.predict import predict
     from epireader.readers.ensemble import load_members
     from epireader.readers.floors import is_floor
@@ -89,13 +88,12 @@ def ask(
     chosen = choose_device(device)
     trained = next((model for model in models if not is_floor(model)), models[0])
     asked = open_questions(questions or corpus_of(trained, split), split=split, kind=kind)
-    known = asked.answers.numpy() != ANSWER_UNKNOWN
     right = {}
     for name in models:
         members = load_members(name)
         with progress_bar(name, len(asked) * len(members)) as advance:
             said = predict(members, asked, device=chosen, on_questions=advance)
-        right[name] = (ranks(said, said.final) == 0)[known]
+        right[name] = right_answers(said, said.final)
     return right
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from epireader.cli.show import percent, print_json
-from epireader.cli.train import Screen
+from epireader.cli.train import on_screen
 
 
 @click.command()
@@ -32,7 +32,6 @@ def grid(grid_file: Path, corpus: Path, out: Path, device: str, as_json: bool) -
     """
     from epireader.data.corpus import open_corpus
     from epireader.training.grid import load_grid
-    from epireader.training.loop import Interrupted
     from epireader.training.loop import train as train_reader
     from epireader.training.processes import join_processes
 
@@ -41,15 +40,10 @@ def grid(grid_file: Path, corpus: Path, out: Path, device: str, as_json: bool) -
     results = []
     with join_processes(device) as processes:
         for number, point in enumerate(points, start=1):
-            with Screen(quiet=not processes.is_first) as screen:
+            run = out / point.name
+            with on_screen(run, quiet=not processes.is_first, idle="it was finished before") as screen:
                 screen.say(f"run {number} of {len(points)}: {point.name}")
-                try:
-                    progress = train_reader(opened, point.config, out / point.name, processes, screen)
-                except Interrupted:
-                    screen.say(f"stopped and saved in {out / point.name}; give the same command to go on")
-                    raise click.Abort from None
-                if screen.idle:
-                    screen.say("it was finished before")
+                progress = train_reader(opened, point.config, run, processes, screen)
             results.append((progress.best_accuracy, progress.best_epoch + 1, point.name))
     if not processes.is_first:
         return

@@ -18,6 +18,7 @@ COMMANDS = {
     "evaluate": "Measure a reader on questions.",
     "compare": "Test whether one reader is better than another.",
     "ensemble": "Join several runs into one model.",
+    "reproduce": "Train and measure every reader of the paper's comparison.",
     "grid": "Train a reader with every setting of a grid.",
     "make-questions": "Make cloze questions from a book.",
     "serve": "Serve the page and the HTTP API.",

@@ -1,5 +1,7 @@
 """`epireader train`."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,21 +56,17 @@ def train(
     """
     from epireader.data.corpus import open_corpus
     from epireader.training.config import load_config
-    from epireader.training.loop import Interrupted
     from epireader.training.loop import train as train_reader
     from epireader.training.processes import join_processes
 
     if seed is not None:
         overrides = (*overrides, f"training.seed={seed}")
     config = load_config(preset, overrides)
-    with join_processes(device) as processes, Screen(quiet=not processes.is_first) as screen:
-        try:
+    with join_processes(device) as processes:
+        with on_screen(
+            out, quiet=not processes.is_first, idle=f"{out} was finished before; nothing was done"
+        ) as screen:
             progress = train_reader(open_corpus(corpus), config, out, processes, screen, embeddings=embeddings)
-        except Interrupted:
-            screen.say(f"stopped and saved in {out}; give the same command to go on")
-            raise click.Abort from None
-        if screen.idle:
-            screen.say(f"{out} was finished before; nothing was done")
         if not processes.is_first:
             return
     result = {
@@ -76,6 +74,7 @@ def train(
         "best_epoch": progress.best_epoch + 1,
         "valid_accuracy": progress.best_accuracy,
         "epochs": progress.epoch,
+        "finished": progress.finished,
         "steps": progress.total_steps,
         "seconds": round(progress.seconds, 1),
     }
@@ -85,6 +84,21 @@ def train(
         click.echo(
             f"{out}: validation accuracy {percent(progress.best_accuracy)} after epoch {progress.best_epoch + 1}"
         )
+
+
+@contextmanager
+def on_screen(out: Path, *, quiet: bool = False, idle: str = "") -> Iterator["Screen"]:
+    """Shows a run; says `idle` if it was finished before, and where it was saved if somebody stops it."""
+    from epireader.training.loop import Interrupted
+
+    with Screen(quiet=quiet) as screen:
+        try:
+            yield screen
+        except Interrupted:
+            screen.say(f"stopped and saved in {out}; give the same command to go on")
+            raise click.Abort from None
+        if idle and screen.idle:
+            screen.say(idle)
 
 
 class Screen:

@@ -85,6 +85,13 @@ def evaluate(predictions: Predictions, *, most: int) -> Evaluation:
     )
 
 
+def right_answers(predictions: Predictions, probs: np.ndarray) -> np.ndarray:
+    """Which questions are answered right by `predictions.final`, or by `.first`; those without a known answer left out."""
+    right: np.ndarray = np.equal(ranks(predictions, probs), 0)
+    known: np.ndarray = predictions.answers != ANSWER_UNKNOWN
+    return np.compress(known, right)
+
+
 def ranks(predictions: Predictions, probs: np.ndarray) -> np.ndarray:
     """How many candidates are at least as probable as the answer, for every question.
 

@@ -1,6 +1,7 @@
 """Everything a run can be told, and the presets."""
 
 import dataclasses
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -48,6 +49,8 @@ class TrainingConfig:
     """Stop after so many epochs without a gain on the validation questions."""
     max_epochs: int = 20
     """Stop after so many epochs in any case."""
+    max_minutes: float = 0.0
+    """Begin no epoch that would not end within so many minutes; 0: no limit. A first epoch that takes longer is cut."""
     seed: int = 0
     """Draws the first weights and the order of the questions."""
     read_ahead: int = 10
@@ -69,6 +72,8 @@ class TrainingConfig:
             raise ValueError(f"training.optimizer must be {' or '.join(OPTIMIZERS)}, got {self.optimizer!r}")
         if self.learning_rate <= 0:
             raise ValueError(f"training.learning_rate must be above 0, got {self.learning_rate}")
+        if not self.max_minutes >= 0:
+            raise ValueError(f"training.max_minutes must be 0 or more, got {self.max_minutes}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +109,16 @@ class Config:
 
 def presets() -> list[str]:
     return sorted(path.stem for path in PRESETS.glob("*.toml"))
+
+
+def run_name(settings: Mapping[str, Any]) -> str:
+    """Settings as the name of a run's folder: `filters=16,seed=0`."""
+    name = ",".join(f"{name.rpartition('.')[2]}={value}" for name, value in settings.items())
+    return as_file_name(name)
+
+
+def as_file_name(text: str) -> str:
+    return re.sub(r"[^\w.=,+-]", "_", text)
 
 
 def load_config(preset: str, overrides: Iterable[str] = ()) -> Config:

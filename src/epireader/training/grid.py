@@ -1,14 +1,13 @@
 """A search over settings: every combination of the values a grid file lists (section 5.1)."""
 
 import itertools
-import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from epireader.settings import BadSetting
-from epireader.training.config import Config, load_config
+from epireader.training.config import Config, as_file_name, load_config, run_name
 
 
 @dataclass(frozen=True)
@@ -38,8 +37,7 @@ def load_grid(path: Path) -> list[GridPoint]:
 
 def _point(preset: str, chosen: dict[str, Any]) -> GridPoint:
     overrides = [f"{name}={_toml(value)}" for name, value in chosen.items()]
-    name = ",".join(f"{name.rpartition('.')[2]}={value}" for name, value in chosen.items())
-    return GridPoint(re.sub(r"[^\w.=,+-]", "_", name or preset), load_config(preset, overrides))
+    return GridPoint(run_name(chosen) or as_file_name(preset), load_config(preset, overrides))
 
 
 def _toml(value: Any) -> str:

@@ -4,6 +4,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -14,18 +15,19 @@ from torch.nn.parallel import DistributedDataParallel
 
 from epireader.data.corpus import Corpus
 from epireader.data.embeddings import WordVectors, read_vectors
+from epireader.data.questions import Questions
 from epireader.data.vocabulary import Vocabulary, most_frequent
 from epireader.evaluation.accuracy import Evaluation, evaluate
 from epireader.evaluation.predict import predict
 from epireader.readers.saved import Model, build_model
 from epireader.settings import BadSetting
 from epireader.training.batches import TrainingBatches
-from epireader.training.config import Config, VocabularyConfig
+from epireader.training.config import Config, TrainingConfig, VocabularyConfig
 from epireader.training.journal import Journal
 from epireader.training.optimizer import make_optimizer
 from epireader.training.processes import Processes
 from epireader.training.run import Progress, Run, open_run
-from epireader.training.step import make_step
+from epireader.training.step import Step, make_step
 
 VALIDATION_BATCH = 256
 
@@ -58,7 +60,8 @@ def train(
 ) -> Progress:
     """Train a reader, or go on training it, until it stops getting better on the validation questions.
 
-    Its word vectors begin as those in the file `embeddings`, where one is given.
+    Where `training.max_minutes` are over before that, the progress is not `finished`: given more, the run goes on. Word
+    vectors begin as those in the file `embeddings`, where one is given.
     """
     settings = config.training
     set_precision(settings.precision, processes.device)
@@ -73,38 +76,84 @@ def train(
         closing(Journal(run, run.load_progress(model, optimizer), processes)) as journal,
         stop_requests() as stop_requested,
     ):
-        progress = journal.progress
         module = shared_module(model.module, processes)
         step = make_step(model, module, optimizer, batches, settings, processes)
-        clock = Clock(progress.seconds)
-        while not progress.finished:
-            plan = batches.plan(progress.epoch)
-            watcher.epoch(progress.epoch, len(plan), progress.step)
-            model.module.train()
-            for rows in plan[progress.step :]:
-                seed_dropout(settings.seed, progress.total_steps, processes)
-                journal.add(step(rows, progress.epoch))
-                progress.step += 1
-                progress.total_steps += 1
-                watcher.step()
-                if progress.total_steps % settings.log_every == 0:
-                    journal.write_losses()
-                stopping = processes.agree(stop_requested(), progress.total_steps)
-                due = clock.minutes_since_saved() >= settings.checkpoint_minutes
-                if stopping or processes.agree(due, progress.total_steps):
-                    run.save_progress(model, optimizer, clock.stamped(journal.kept()))
-                if stopping:
-                    raise Interrupted
+        session = Session(model, optimizer, valid, run, journal, Clock(journal.progress.seconds), processes, watcher)
+        take_epochs(session, step, batches, settings, stop_requested)
+        if journal.progress.best_epoch < 0:
+            # The time was over within the first epoch. What it learnt by then counts, but is not saved as progress:
+            # given more time, the run goes on where it was cut.
+            session.validate()
+    return journal.progress
+
+
+def take_epochs(
+    session: "Session",
+    step: Step,
+    batches: TrainingBatches,
+    settings: TrainingConfig,
+    stop_requested: Callable[[], bool],
+) -> None:
+    """Epoch after epoch, until the run is finished, its time is over, or somebody stops it."""
+    progress, journal, clock = session.journal.progress, session.journal, session.clock
+    processes, watcher = session.processes, session.watcher
+    while not progress.finished:
+        plan = batches.plan(progress.epoch)
+        if processes.any(clock.too_late(settings.max_minutes, progress.epoch, progress.step / len(plan))):
+            watcher.say(f"the time is over after {clock.seconds() / 60:.1f} minutes")
+            return
+        watcher.epoch(progress.epoch, len(plan), progress.step)
+        session.model.module.train()
+        for rows in plan[progress.step :]:
+            seed_dropout(settings.seed, progress.total_steps, processes)
+            journal.add(step(rows, progress.epoch))
+            progress.step += 1
+            progress.total_steps += 1
+            watcher.step()
+            if progress.total_steps % settings.log_every == 0:
+                journal.write_losses()
+            stopping = processes.agree(stop_requested(), progress.total_steps)
+            late = progress.epoch == 0 and clock.too_late(settings.max_minutes)
+            cut = processes.agree(late, progress.total_steps) and progress.step < len(plan)
+            due = clock.minutes_since_saved() >= settings.checkpoint_minutes
+            if stopping or cut or processes.agree(due, progress.total_steps):
+                session.save()
+            if stopping:
+                raise Interrupted
+            if cut:
+                break
+        else:
             journal.write_losses()
-            predictions = predict([model], valid, batch_size=VALIDATION_BATCH, device=processes.device)
-            evaluation = evaluate(predictions, most=model.hypotheses)
-            if progress.is_best(evaluation.final.value):
-                run.save_best(model, {"epoch": progress.epoch, "valid_accuracy": progress.best_accuracy})
-            journal.write_validation(evaluation)
-            watcher.validated(progress, evaluation)
+            session.validate()
             progress.end_epoch(settings.patience, settings.max_epochs)
-            run.save_progress(model, optimizer, clock.stamped(journal.kept()))
-    return progress
+            session.save()
+
+
+@dataclass(frozen=True)
+class Session:
+    """A run that is open."""
+
+    model: Model
+    optimizer: torch.optim.Optimizer
+    valid: Questions
+    run: Run
+    journal: Journal
+    clock: "Clock"
+    processes: Processes
+    watcher: Watcher
+
+    def save(self) -> None:
+        self.run.save_progress(self.model, self.optimizer, self.clock.stamped(self.journal.kept()))
+
+    def validate(self) -> None:
+        """Ask the validation questions, and keep the reader if it is the best so far."""
+        progress = self.journal.progress
+        predictions = predict([self.model], self.valid, batch_size=VALIDATION_BATCH, device=self.processes.device)
+        evaluation = evaluate(predictions, most=self.model.hypotheses)
+        if progress.is_best(evaluation.final.value):
+            self.run.save_best(self.model, {"epoch": progress.epoch, "valid_accuracy": progress.best_accuracy})
+        self.journal.write_validation(evaluation)
+        self.watcher.validated(progress, evaluation)
 
 
 class Clock:
@@ -114,13 +163,21 @@ class Clock:
         self._saved = time.monotonic()
         self._begun = self._saved - seconds
 
+    def seconds(self) -> float:
+        return time.monotonic() - self._begun
+
+    def too_late(self, minutes: float, epochs: int = 0, part: float = 0.0) -> bool:
+        """Whether the time is over, or will be before the epoch that `part` has been done of ends like those before it."""
+        left = (1 - part) / (epochs + part) if epochs else 0.0
+        return minutes > 0 and self.seconds() * (1 + left) >= 60 * minutes
+
     def minutes_since_saved(self) -> float:
         return (time.monotonic() - self._saved) / 60
 
     def stamped(self, progress: Progress) -> Progress:
         """The progress with the time spent so far, about to be saved."""
         self._saved = time.monotonic()
-        progress.seconds = self._saved - self._begun
+        progress.seconds = self.seconds()
         return progress
 
 

@@ -181,8 +181,8 @@ def _differences(there: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[t
     for section in sorted((there.keys() | now.keys()) - {"made_by"}):
         old, new = there.get(section), now.get(section)
         if isinstance(old, dict) and isinstance(new, dict):
-            # Where a file lies and what it is called does not matter, only what it holds.
-            for key in sorted((old.keys() | new.keys()) - {"path", "name"}):
+            # Where a file lies and what it is called does not matter, only what it holds. More time may be given later.
+            for key in sorted((old.keys() | new.keys()) - {"path", "name", "max_minutes"}):
                 if old.get(key) != new.get(key):
                     yield section, key, old.get(key), new.get(key)
         elif old != new:

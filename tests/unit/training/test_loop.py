@@ -105,3 +105,24 @@ def test_only_a_gpu_is_told_how_to_round(monkeypatch: pytest.MonkeyPatch, precis
 
 def test_whoever_has_the_three_methods_can_watch() -> None:
     assert isinstance(Watch(), Watcher)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "epochs", "part", "late"),
+    [
+        (599.0, 0, 0.0, False),
+        (600.0, 0, 0.0, True),
+        (599.0, 0, 0.9, False),  # a first epoch goes on until the time is over
+        (400.0, 2, 0.0, True),  # a third one would end at 600
+        (399.0, 2, 0.0, False),
+        (500.0, 2, 0.5, True),  # this one as well
+        (499.0, 2, 0.5, False),
+    ],
+)
+def test_no_epoch_begins_that_would_not_end_in_time(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, epochs: int, part: float, late: bool
+) -> None:
+    monkeypatch.setattr(time, "monotonic", lambda: 1000.0)
+    clock = Clock(seconds)
+    assert clock.too_late(10.0, epochs, part) is late
+    assert clock.too_late(0.0, epochs, part) is False

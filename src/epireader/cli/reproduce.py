@@ -1,0 +1,131 @@
+"""`epireader reproduce`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from epireader.cli.show import percent, say
+from epireader.cli.train import on_screen
+
+if TYPE_CHECKING:
+    from epireader.evaluation.results import Result
+    from epireader.training.comparison import Task
+    from epireader.training.processes import Processes
+
+
+class RowsFailed(ValueError):
+    """Some rows could not be had."""
+
+
+@click.command()
+@click.argument(
+    "corpora",
+    nargs=-1,
+    required=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="CORPUS...",
+)
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="A folder for results.jsonl and the runs.")
+@click.option(
+    "--reader",
+    "readers",
+    multiple=True,
+    metavar="NAME",
+    help="A reader, a floor, a preset, or all; may be repeated.  [default: the paper's for the set, and the floors]",
+)
+@click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Train every reader with the seeds 0 to N - 1.")
+@click.option("--seed", "chosen_seeds", type=int, multiple=True, help="Train with this seed; may be repeated.")
+@click.option(
+    "--set", "overrides", multiple=True, metavar="SECTION.NAME=VALUE", help="Change a setting of every reader."
+)
+@click.option("--minutes", default=0.0, type=click.FloatRange(min=0), help="Most time to train one reader.")
+@click.option(
+    "--embeddings",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Word vectors for the Stanford reader to begin with, as in `train`.",
+)
+@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:N.")
+def reproduce(
+    corpora: tuple[Path, ...],
+    out: Path,
+    readers: tuple[str, ...],
+    seeds: int | None,
+    chosen_seeds: tuple[int, ...],
+    overrides: tuple[str, ...],
+    minutes: float,
+    embeddings: Path | None,
+    device: str,
+) -> None:
+    """Train every reader of the paper's comparison on each prepared CORPUS, and measure it.
+
+    Every reader has its own preset. Its best epoch is chosen on the validation questions, then the test questions are
+    asked once. Each result is a line of OUT/results.jsonl. Lines that are there are not made again, and a run that was
+    stopped goes on: give the same command until all is done. `epireader table OUT` shows the table.
+
+    \b
+    Examples:
+      epireader reproduce corpora/cbt-ne corpora/cbt-cn corpora/cnn --seeds 3 --out results
+      epireader reproduce corpora/cbt-ne --reader as-reader --reader epireader --seed 7 --minutes 10 --out results
+      epireader reproduce corpora/mine --reader all --out mine
+    """
+    from epireader.data.corpus import open_corpus
+    from epireader.training.comparison import Comparison, plan
+    from epireader.training.processes import Processes, choose_device
+
+    if seeds and chosen_seeds:
+        raise click.UsageError("give either --seeds or --seed, not both")
+    comparison = Comparison(
+        readers=readers,
+        seeds=chosen_seeds or range(seeds or 1),
+        overrides=overrides,
+        minutes=minutes,
+        embeddings=embeddings,
+    )
+    tasks = plan([open_corpus(corpus) for corpus in corpora], comparison)
+    carry_out_all(tasks, out, Processes(0, 1, choose_device(device)))
+
+
+def carry_out_all(tasks: list["Task"], out: Path, processes: "Processes") -> None:
+    """One task after the other; one that fails does not keep the others from being done."""
+    from epireader.evaluation.results import FILE, append_result, read_results
+    from epireader.training.reproduce import carry_out
+
+    results = out / FILE
+    failed = 0
+    for number, task in enumerate(tasks, start=1):
+        if results.exists() and task.is_done(read_results(results)):
+            continue
+        try:
+            with on_screen(out) as screen:
+                screen.say(f"row {number} of {len(tasks)}: {task.title}")
+                result = carry_out(task, out, processes, screen)
+        except click.Abort:
+            raise
+        except Exception as error:
+            say(f"{task.title} failed: {in_one_sentence(error)}")
+            failed += 1
+            continue
+        append_result(results, result)
+        say(f"{task.title}: {figures(result)}")
+    if failed:
+        raise RowsFailed(f"{failed} of {len(tasks)} rows failed; the same command tries them again")
+    say(f"{results} has all {len(tasks)} rows")
+
+
+def in_one_sentence(error: Exception) -> str:
+    """What went wrong, also where it is nothing we expected: hours of other runs should not be lost for it."""
+    from epireader.cli.main import explained
+
+    first_line = (str(error).splitlines() or [""])[0]
+    return explained(error) or f"{type(error).__name__}: {first_line}"
+
+
+def figures(result: "Result") -> str:
+    """`valid 72.25, test 64.92, best epoch 2 of 4, 59 s`."""
+    said = f"valid {percent(result.accuracy('valid'))}, test {percent(result.accuracy('test'))}"
+    if result.preset is None:
+        return said
+    time = f"{result.seconds:,.0f} s" + ("" if result.finished else " (the time was over before it was finished)")
+    return f"{said}, best epoch {result.best_epoch} of {result.epochs}, {time}"

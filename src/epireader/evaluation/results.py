@@ -1,0 +1,107 @@
+"""Measured figures on disk: a file of lines, one for each reader, seed and set of questions.
+
+A line is added whole. What a crash left of one is not read, and the next line takes its place. Where two lines are of
+the same run the later one counts.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+FILE = "results.jsonl"
+SHIPPED = Path(__file__).parent / FILE
+"""Figures that come with the package."""
+
+Key = tuple[Any, ...]
+
+
+class BadResults(ValueError):
+    """A file that holds no results, or a line in it that is none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """One run, or one floor, measured on the validation and the test questions of a set."""
+
+    set: str
+    """What the questions are: `CBT-R NE`. `CBT` and `CNN` stand for the official files alone."""
+    corpus: str
+    """The checksum of the prepared corpus."""
+    reader: str
+    preset: str | None
+    """None for a floor, which is not trained; so is the seed."""
+    seed: int | None
+    overrides: list[str]
+    """Settings that differ from the preset, as `section.name=value`."""
+    embeddings: str | None
+    """The file of word vectors it began with."""
+    max_minutes: float
+    finished: bool
+    """Whether training ended by its own rule, not because the minutes were over."""
+    epochs: int
+    """Whole ones; 0 where the time was over within the first."""
+    best_epoch: int
+    seconds: float
+    parameters: int
+    valid: dict[str, Any]
+    """What `epireader evaluate --json` says, and `right`: a bit a question, packed, as hexadecimal digits."""
+    test: dict[str, Any]
+    version: str
+    torch: str
+    device: str
+    date: str
+    command: str
+    """What gives this line again."""
+
+    @property
+    def key(self) -> Key:
+        """What tells it from every other run."""
+        settings = (*sorted(self.overrides), self.embeddings)
+        return (self.set, self.corpus, self.reader, self.preset, self.seed, settings)
+
+    def accuracy(self, split: str, stage: str = "final") -> float:
+        """The accuracy on `valid` or `test`, of the whole reader or of its `extractor`."""
+        return float((self.valid if split == "valid" else self.test)["accuracy"][stage])
+
+
+def read_results(path: Path) -> list[Result]:
+    """The results in a file, or in the folder of `epireader reproduce`; of several of one run the last."""
+    path = path / FILE if path.is_dir() else path
+    try:
+        *lines, _ = path.read_bytes().split(b"\n")
+    except FileNotFoundError:
+        raise BadResults(f"there are no results in {path}; 'epireader reproduce' makes them") from None
+    found = {}
+    for number, line in enumerate(lines, start=1):
+        result = _parsed(line, f"{path}:{number}")
+        found[result.key] = result
+    return list(found.values())
+
+
+def append_result(path: Path, result: Result) -> None:
+    """Add a line to a file that others may add to as well; it is on the disk when this returns."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        file.truncate(file.read().rfind(b"\n") + 1)
+        file.write(json.dumps(asdict(result), ensure_ascii=False).encode() + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _parsed(line: bytes, where: str) -> Result:
+    try:
+        values = json.loads(line)
+        if not isinstance(values, Mapping):
+            raise TypeError("it is not an object")
+        result = Result(**values)
+        for split in ("valid", "test"):
+            result.accuracy(split), result.accuracy(split, "extractor")
+    except (ValueError, TypeError, KeyError) as error:
+        raise BadResults(f"{where}: this is not a line that 'epireader reproduce' wrote ({error})") from None
+    return result

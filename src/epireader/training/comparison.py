@@ -1,0 +1,166 @@
+"""The paper's comparison (Table 2) as a list of runs: which readers on which questions, with which settings and seeds."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from epireader.data.corpus import Corpus
+from epireader.data.known_sets import official_name, set_name
+from epireader.evaluation.results import Result
+from epireader.files import sha256_of
+from epireader.readers import READERS
+from epireader.readers.floors import FLOORS
+from epireader.settings import BadSetting, nearest, parse_override
+from epireader.training.config import Config, as_file_name, load_config, presets, run_name
+
+EPIREADER_PRESETS = {"CBT NE": "cbt-ne", "CBT CN": "cbt-cn", "CNN": "cnn"}
+COMPARED = {
+    "CBT NE": ("language-model", "memory", "as-reader", "epireader"),
+    "CBT CN": ("language-model", "memory", "as-reader", "epireader"),
+    "CNN": ("deep-lstm", "attentive", "impatient", "memory", "as-reader", "stanford", "epireader"),
+}
+"""The readers of each half of Table 2."""
+BEGIN_WITH_VECTORS = ("stanford",)
+"""Readers whose authors began with word vectors made elsewhere; the others begin at random."""
+EVERY_READER = "all"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """What is compared."""
+
+    readers: Sequence[str] = ()
+    """Readers, floors or presets; none: those the paper has for the set, and the floors; `all`: every one there is."""
+    seeds: Sequence[int] = (0,)
+    overrides: Sequence[str] = ()
+    minutes: float = 0.0
+    """Most minutes of training for one run; 0: no limit."""
+    embeddings: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """One line of results to be had."""
+
+    corpus: Corpus
+    reader: str
+    preset: str | None = None
+    """None for a floor; so are the settings."""
+    config: Config | None = None
+    overrides: tuple[str, ...] = ()
+    embeddings: Path | None = None
+
+    @cached_property
+    def set(self) -> str:
+        return set_name(self.corpus)
+
+    @cached_property
+    def checksum(self) -> str:
+        return sha256_of(self.corpus.folder / "corpus.json")
+
+    @property
+    def seed(self) -> int | None:
+        return self.config.training.seed if self.config else None
+
+    @property
+    def max_minutes(self) -> float:
+        return self.config.training.max_minutes if self.config else 0.0
+
+    @property
+    def name(self) -> str:
+        """What `--reader` calls it exactly."""
+        return self.preset or self.reader
+
+    @property
+    def title(self) -> str:
+        return f"{self.set}, {self.name}" + ("" if self.seed is None else f", seed {self.seed}")
+
+    @property
+    def folder(self) -> Path:
+        """Where its run lies, below the folder of all of them."""
+        changed: dict[str, Any] = {}
+        for override in self.overrides:
+            section, name, value = parse_override(override)
+            changed[f"{section}.{name}"] = value
+        if self.embeddings:
+            changed["embeddings"] = self.embeddings.name
+        return Path(
+            as_file_name(self.set), as_file_name(Path(self.name).stem), run_name({**changed, "seed": self.seed})
+        )
+
+    def is_done(self, results: Iterable[Result]) -> bool:
+        """Whether its line is there, unless that one ran out of time and there is more now."""
+        settings = (*sorted(self.overrides), self.embeddings.name if self.embeddings else None)
+        key = (self.set, self.checksum, self.reader, self.preset, self.seed, settings)
+        return any(result.key == key and not self._has_more_time_than(result) for result in results)
+
+    def _has_more_time_than(self, result: Result) -> bool:
+        return not result.finished and not 0 < self.max_minutes <= result.max_minutes
+
+
+def plan(corpora: Iterable[Corpus], comparison: Comparison) -> list[Task]:
+    """Every line there will be, the first seed of all before the second of any. What cannot be had is refused here."""
+    opened = list(corpora)
+    for override in comparison.overrides:
+        section, name, _ = parse_override(override)
+        if section == "training" and name in ("seed", "max_minutes"):
+            raise BadSetting(f"give training.{name} with --{'seed' if name == 'seed' else 'minutes'}, not with --set")
+    for corpus in opened:
+        for split in ("train", "valid", "test"):
+            corpus.questions(split)
+    floors = [
+        Task(corpus=corpus, reader=name) for corpus in opened for name in _names(corpus, comparison) if name in FLOORS
+    ]
+    runs = [
+        _run(corpus, name, seed, comparison)
+        for seed in dict.fromkeys(comparison.seeds)
+        for corpus in opened
+        for name in _names(corpus, comparison)
+        if name not in FLOORS
+    ]
+    if comparison.embeddings and not any(task.embeddings for task in runs):
+        raise BadSetting(f"--embeddings is for {', '.join(BEGIN_WITH_VECTORS)}, which is not among the readers")
+    return [*floors, *runs]
+
+
+def _names(corpus: Corpus, comparison: Comparison) -> Iterable[str]:
+    """The readers a corpus is read by, as they were asked for, each once."""
+    compared = COMPARED.get(official_name(set_name(corpus)) or "", tuple(READERS))
+    asked: list[str] = []
+    for name in comparison.readers or (*FLOORS, *compared):
+        if name == EVERY_READER:
+            asked += [*FLOORS, *READERS]
+        elif name in FLOORS or name in READERS or name in presets() or Path(name).is_file():
+            asked.append(name)
+        else:
+            known = dict.fromkeys((*FLOORS, *READERS, *presets(), EVERY_READER))
+            raise BadSetting(f"there is no reader {name!r}{nearest(name, known)}")
+    return dict.fromkeys(asked)
+
+
+def _run(corpus: Corpus, name: str, seed: int, comparison: Comparison) -> Task:
+    preset = _epireader_preset(corpus) if name == "epireader" else name
+    limits = [f"training.seed={seed}", f"training.max_minutes={comparison.minutes}"]
+    config = load_config(preset, [*comparison.overrides, *limits])
+    return Task(
+        corpus=corpus,
+        reader=config.reader,
+        preset=preset,
+        config=config,
+        overrides=tuple(comparison.overrides),
+        embeddings=comparison.embeddings if config.reader in BEGIN_WITH_VECTORS else None,
+    )
+
+
+def _epireader_preset(corpus: Corpus) -> str:
+    """The EpiReader has no preset of its own name: the paper has one for each set (Table 1)."""
+    preset = EPIREADER_PRESETS.get(official_name(set_name(corpus)) or "")
+    if preset is None:
+        choices = " or ".join(f"--reader {name}" for name in EPIREADER_PRESETS.values())
+        raise BadSetting(
+            f"{corpus.folder} is none of the paper's sets, so the preset of the EpiReader must be named: {choices}"
+            " in place of epireader"
+        )
+    return preset

@@ -1,0 +1,213 @@
+"""The paper's comparison in small: trained, interrupted, gone on with, measured."""
+
+import json
+import shutil
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from builders import who_has_what
+from running import call, result_of, saved_progress
+
+from epireader.cli.train import Screen
+from epireader.data.writing import cbt_record
+from epireader.evaluation.results import read_results
+from epireader.training import loop, reproduce
+
+SIZES = ("model.embedding_dim=8", "model.hidden_dim=6", "training.batch_size=8", "training.max_epochs=2")
+SETTINGS = [word for setting in SIZES for word in ("--set", setting)]
+FLOORS = ("most-frequent", "last-mentioned", "random")
+READERS = [word for name in (*FLOORS, "as-reader", "epireader") for word in ("--reader", name)]
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A corpus prepared from files that are named as CBT's are."""
+    folder, random = tmp_path_factory.mktemp("files"), np.random.default_rng(0)
+    (folder / "data").mkdir()
+    for split, count in {"train": 96, "valid_2000ex": 24, "test_2500ex": 32}.items():
+        records = "".join(cbt_record(who_has_what(random)) for _ in range(count))
+        (folder / f"data/cbtest_NE_{split}.txt").write_text(records)
+    assert call("prepare", folder / "data", folder / "toys", "--kind", "NE") == 0
+    return folder / "toys"
+
+
+@pytest.fixture(scope="module")
+def whole(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A comparison that was never interrupted."""
+    out = tmp_path_factory.mktemp("whole") / "results"
+    assert call("reproduce", corpus, *READERS, *SETTINGS, "--out", out, "--device", "cpu") == 0
+    return out
+
+
+def lines_of(out: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
+
+
+def without_the_clock(line: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in line.items() if name not in ("seconds", "date", "command")}
+
+
+def test_every_reader_has_a_row_with_all_that_a_table_needs(whole: Path) -> None:
+    lines = lines_of(whole)
+    assert [line["reader"] for line in lines] == [*FLOORS, "as-reader", "epireader"]
+    assert {line["set"] for line in lines} == {"CBT-R NE"}, "these files are not as large as the official ones"
+    assert [(line["preset"], line["seed"]) for line in lines[2:]] == [(None, None), ("as-reader", 0), ("cbt-ne", 0)]
+    for line in lines:
+        assert (line["valid"]["questions"], line["test"]["questions"]) == (24, 32)
+        assert line["finished"]
+        assert line["device"] == "CPU"
+    for line in lines[3:]:
+        assert line["overrides"] == list(SIZES)
+        assert 1 <= line["best_epoch"] <= line["epochs"] == 2
+        assert line["parameters"] > 100
+        assert line["seconds"] > 0
+    epireader = lines[-1]["test"]
+    assert epireader["corrected"] - epireader["spoiled"] == round(
+        32 * (epireader["accuracy"]["final"] - epireader["accuracy"]["extractor"])
+    )
+
+
+def test_the_bits_of_a_row_say_which_questions_were_right(whole: Path, corpus: Path, tmp_path: Path) -> None:
+    line = lines_of(whole)[-1]
+    run = next((whole / "runs/CBT-R_NE/cbt-ne").iterdir())
+    said = tmp_path / "said.jsonl"
+    assert call("evaluate", run, corpus, "--predictions", said, "--device", "cpu") == 0
+    expected = [json.loads(one) for one in said.read_text().splitlines()]
+    for stage, name in (("final", "correct"), ("extractor", "extractor_correct")):
+        packed = np.frombuffer(bytes.fromhex(line["test"]["right"][stage]), np.uint8)
+        assert np.unpackbits(packed, count=32).tolist() == [one[name] for one in expected]
+
+
+def test_the_command_of_a_row_gives_that_row_again(
+    whole: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = lines_of(whole)[3]
+    shutil.copytree(corpus, tmp_path / "corpora" / corpus.name)
+    monkeypatch.chdir(tmp_path)
+    assert line["command"].startswith(f"epireader reproduce corpora/{corpus.name} --reader as-reader --seed 0 ")
+    assert call(*line["command"].split()[1:], "--device", "cpu") == 0
+    (again,) = lines_of(tmp_path / "results")
+    assert without_the_clock(again) == without_the_clock(line)
+
+
+def test_what_is_there_is_not_made_again(whole: Path, corpus: Path, capsys: Captured) -> None:
+    before = (whole / "results.jsonl").read_bytes()
+    assert call("reproduce", corpus, *READERS, *SETTINGS, "--out", whole, "--device", "cpu") == 0
+    assert capsys.readouterr() == ("", f"{whole / 'results.jsonl'} has all 5 rows\n")
+    assert (whole / "results.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize("interrupted", ["as-reader", "cbt-ne"])
+def test_ctrl_c_loses_nothing(
+    whole: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured, interrupted: str
+) -> None:
+    words = ["reproduce", corpus, *READERS, *SETTINGS, "--out", tmp_path / "out", "--device", "cpu"]
+    place, steps = tmp_path / "out/runs/CBT-R_NE" / interrupted, 0
+
+    def step(_: Screen) -> None:
+        nonlocal steps
+        steps += place.exists()
+        if steps == 15:
+            signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Screen, "step", step)
+        assert call(*words) == 130
+    assert capsys.readouterr().err.endswith(
+        f"stopped and saved in {tmp_path / 'out'}; give the same command to go on\n"
+    )
+    assert len(lines_of(tmp_path / "out")) == (3 if interrupted == "as-reader" else 4)
+    (run,) = place.iterdir()
+    assert saved_progress(run)["total_steps"] == 15
+    assert call(*words) == 0
+    assert "going on in epoch 2 after step 3 of 12" in capsys.readouterr().err
+    assert [*map(without_the_clock, lines_of(tmp_path / "out"))] == [*map(without_the_clock, lines_of(whole))]
+    assert result_of(run) == result_of(whole / run.relative_to(tmp_path / "out"))
+
+
+def test_a_run_that_fails_does_not_keep_the_others_from_being_done(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    class OutOfMemoryError(RuntimeError):
+        pass
+
+    words = ["reproduce", corpus, *READERS, *SETTINGS, "--out", tmp_path / "out", "--device", "cpu"]
+    real = loop.train
+
+    def train(corpus: Any, config: Any, *rest: Any, **named: Any) -> Any:
+        if config.reader == "as-reader":
+            raise OutOfMemoryError("CUDA out of memory.\nTried to allocate")
+        return real(corpus, config, *rest, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(reproduce, "train", train)
+        assert call(*words) == 1
+    said = capsys.readouterr().err.splitlines()
+    failure = "CBT-R NE, as-reader, seed 0 failed: the GPU has too little memory for this;"
+    assert [line.startswith(failure) for line in said].count(True) == 1
+    assert said[-1] == "epireader: 1 of 5 rows failed; the same command tries them again"
+    assert [line["reader"] for line in lines_of(tmp_path / "out")] == [*FLOORS, "epireader"]
+    assert call(*words) == 0
+    assert [line["reader"] for line in lines_of(tmp_path / "out")] == [*FLOORS, "epireader", "as-reader"]
+
+
+def test_a_run_whose_time_is_over_counts_as_it_is_and_goes_on_when_there_is_more(
+    whole: Path, corpus: Path, tmp_path: Path, capsys: Captured
+) -> None:
+    words = ["reproduce", corpus, "--reader", "as-reader", *SETTINGS, "--out", tmp_path / "out", "--device", "cpu"]
+    short = ["--minutes", "0.00001"]
+    assert call(*words, *short) == 0
+    assert "(the time was over before it was finished)" in capsys.readouterr().err
+    (line,) = lines_of(tmp_path / "out")
+    assert (line["finished"], line["epochs"], line["best_epoch"], line["max_minutes"]) == (False, 0, 1, 0.00001)
+    assert call(*words, *short) == 0
+    assert len(lines_of(tmp_path / "out")) == 1, "there was no more time"
+    assert call(*words) == 0
+    (result,) = read_results(tmp_path / "out")
+    assert result.finished
+    expected = lines_of(whole)[3]
+    assert (result.valid, result.test, result.epochs) == (expected["valid"], expected["test"], 2)
+
+
+def test_a_corpus_that_is_none_of_the_papers_asks_for_a_preset(corpus: Path, tmp_path: Path, capsys: Captured) -> None:
+    own = tmp_path / "mine"
+    shutil.copytree(corpus, own)
+    record = json.loads((own / "corpus.json").read_text())
+    (own / "corpus.json").write_text(json.dumps({**record, "options": {}}))
+    assert call("reproduce", own, "--out", tmp_path / "out") == 1
+    said = capsys.readouterr().err
+    assert f"{own} is none of the paper's sets" in said
+    assert "--reader cbt-ne or --reader cbt-cn or --reader cnn in place of epireader" in said
+    assert not (tmp_path / "out").exists()
+    assert call("reproduce", own, "--reader", "cbt-cn", *SETTINGS, "--out", tmp_path / "out", "--device", "cpu") == 0
+    (line,) = lines_of(tmp_path / "out")
+    assert (line["set"], line["reader"], line["preset"]) == ("mine", "epireader", "cbt-cn")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--reader", "as-raeder"], "there is no reader 'as-raeder'; did you mean as-reader?"),
+        (["--set", "training.seed=3"], "give training.seed with --seed, not with --set"),
+        (["--set", "training.max_minutes=3"], "give training.max_minutes with --minutes, not with --set"),
+        (["--set", "model.filter=3"], "there is no setting model.filter"),
+        (["--reader", "as-reader", "--embeddings", "README.md"], "--embeddings is for stanford"),
+    ],
+)
+def test_a_comparison_that_cannot_be_had_is_refused_before_anything_is_trained(
+    corpus: Path, tmp_path: Path, capsys: Captured, words: list[str], sentence: str
+) -> None:
+    (tmp_path / "README.md").write_text("word 1.0\n")
+    words = [str(tmp_path / word) if word == "README.md" else word for word in words]
+    assert call("reproduce", corpus, *words, "--out", tmp_path / "out") == 1
+    assert sentence in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_two_ways_to_give_seeds_are_one_too_many(corpus: Path, tmp_path: Path, capsys: Captured) -> None:
+    assert call("reproduce", corpus, "--seeds", 2, "--seed", 1, "--out", tmp_path / "out") == 2
+    assert "give either --seeds or --seed, not both" in capsys.readouterr().err

@@ -1,0 +1,87 @@
+"""Lines of results: added whole or not at all, and read back."""
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from epireader.evaluation.results import BadResults, Result, append_result, read_results
+
+
+def result(**changes: Any) -> Result:
+    figures = {"accuracy": {"extractor": 0.5, "final": 0.75}}
+    values: dict[str, Any] = {
+        "set": "CBT-R NE", "corpus": "c0ffee", "reader": "as-reader", "preset": "as-reader", "seed": 0,
+        "overrides": [], "embeddings": None, "max_minutes": 0.0, "finished": True, "epochs": 4, "best_epoch": 2,
+        "seconds": 59.0, "parameters": 1000, "valid": figures, "test": figures, "version": "0", "torch": "2",
+        "device": "CPU", "date": "2026-11-15", "command": "epireader reproduce",
+    }  # fmt: skip
+    return Result(**{**values, **changes})
+
+
+def test_what_is_added_is_read_back_in_order(tmp_path: Path) -> None:
+    lines = [result(seed=seed) for seed in (1, 0, 2)]
+    for line in lines:
+        append_result(tmp_path / "new" / "results.jsonl", line)
+    assert read_results(tmp_path / "new" / "results.jsonl") == lines
+    assert read_results(tmp_path / "new") == lines, "the folder will do"
+    assert (lines[0].accuracy("valid"), lines[0].accuracy("test", "extractor")) == (0.75, 0.5)
+
+
+def test_of_two_lines_of_one_run_the_later_counts(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    for line in (result(finished=False, max_minutes=1.0), result(seed=1), result(epochs=7)):
+        append_result(path, line)
+    assert [(line.seed, line.epochs, line.finished) for line in read_results(path)] == [(0, 7, True), (1, 4, True)]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"set": "CBT NE"}, {"corpus": "beef"}, {"reader": "memory"}, {"preset": "x"}, {"seed": 1},
+        {"overrides": ["training.l2=1"]}, {"embeddings": "glove.txt"},
+    ],
+)  # fmt: skip
+def test_runs_that_differ_in_anything_but_time_are_different(other: dict[str, Any]) -> None:
+    assert result(**other).key != result().key
+    assert result(max_minutes=3.0, finished=False, device="GPU").key == result().key
+
+
+def test_the_order_of_settings_does_not_matter() -> None:
+    one, other = ["training.l2=1", "model.filters=3"], ["model.filters=3", "training.l2=1"]
+    assert result(overrides=one).key == result(overrides=other).key
+
+
+@pytest.mark.parametrize("kept", [1, 30, -1])
+def test_half_a_line_that_a_crash_left_is_not_read_and_makes_way_for_the_next(tmp_path: Path, kept: int) -> None:
+    path = tmp_path / "results.jsonl"
+    append_result(path, result())
+    half = json.dumps(asdict(result(seed=1))).encode()[:kept]
+    path.write_bytes(path.read_bytes() + half)
+    assert read_results(path) == [result()]
+    append_result(path, result(seed=2))
+    assert read_results(path) == [result(), result(seed=2)]
+    assert half not in path.read_bytes().splitlines()
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["{", "[]", "{}", '{"set": "x"}', json.dumps({**asdict(result()), "more": 1}), json.dumps({**asdict(result()), "test": {}})],
+)  # fmt: skip
+def test_a_line_that_is_no_result_is_named(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "results.jsonl"
+    append_result(path, result())
+    path.write_text(path.read_text() + line + "\n")
+    with pytest.raises(BadResults, match=r"results\.jsonl:2: this is not a line that 'epireader reproduce' wrote"):
+        read_results(path)
+
+
+def test_a_missing_file_says_what_makes_it(tmp_path: Path) -> None:
+    with pytest.raises(BadResults, match=r"no results in .*results\.jsonl; 'epireader reproduce' makes them"):
+        read_results(tmp_path)
+
+
+def test_a_result_is_a_plain_record() -> None:
+    assert Result(**json.loads(json.dumps(asdict(result())))) == replace(result())
