@@ -78,6 +78,37 @@ def test_a_fused_recurrence_agrees_with_the_plain_one(make: type, batch: int, wo
     assert not wrong, wrong
 
 
+@pytest.mark.parametrize("make", RECURRENCES)
+def test_readers_read_together_as_each_alone(make: type) -> None:
+    torch.manual_seed(0)
+    encoders = [make(4, 16).to(DEVICE) for _ in range(3)]
+    inputs = torch.randn(3, 5, 6, 4, device=DEVICE)
+    masks = torch.arange(6, device=DEVICE) < torch.randint(1, 7, (3, 5, 1), device=DEVICE)
+    weights, _ = torch.func.stack_module_state(encoders)
+
+    class Read(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.encoder = encoders[0]
+
+        def forward(self, inputs: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+            encoded = read_fused(self.encoder, inputs, mask)
+            return encoded.states, encoded.final
+
+    def read(weights: dict[str, Tensor], inputs: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        return torch.func.functional_call(Read(), {f"encoder.{k}": w for k, w in weights.items()}, (inputs, mask))
+
+    states, final = torch.func.vmap(read)(weights, inputs, masks)
+    (states.square().sum() + final.sum()).backward()
+    for n, encoder in enumerate(encoders):
+        alone = read_fused(encoder, inputs[n], masks[n])
+        (alone.states.square().sum() + alone.final.sum()).backward()
+        torch.testing.assert_close(states[n], alone.states)
+        torch.testing.assert_close(final[n], alone.final)
+        for name, parameter in encoder.named_parameters():
+            torch.testing.assert_close(weights[name].grad[n], parameter.grad, rtol=1e-3, atol=1e-3)
+
+
 def test_padding_is_not_read() -> None:
     torch.manual_seed(0)
     encoder = BiGRU(4, 16).to(DEVICE)

@@ -1,6 +1,8 @@
 """What all recurrences over padded sequences share: where they end, how they are read backwards, how they begin."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -81,4 +83,29 @@ def can_be_fused(inputs: Tensor, hidden_dim: int) -> bool:
 
 def stacked(ways: Sequence[nn.Module], name: str) -> Float[Tensor, "way *weight"]:
     """One weight of each direction."""
-    return torch.stack([way.get_parameter(name) for way in ways])
+    return torch.stack([getattr(way, name) for way in ways])
+
+
+def weights_of(recurrence: nn.RNNBase) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Weight and bias of the input, weight and bias of the state."""
+    input_weight, state_weight, input_bias, state_bias = (getattr(recurrence, f"{name}_l0") for name in WEIGHTS)
+    return input_weight, input_bias, state_weight, state_bias
+
+
+WEIGHTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+_plainly = ContextVar("_plainly", default=False)
+
+
+@contextmanager
+def step_by_step() -> Iterator[None]:
+    """Here, recurrences that are not fused are computed with plain operations, a step at a time: slow, but with them
+    `torch.func.vmap` can read with several readers at once, which it cannot with `torch.nn.GRU`."""
+    token = _plainly.set(True)
+    try:
+        yield
+    finally:
+        _plainly.reset(token)
+
+
+def is_step_by_step() -> bool:
+    return _plainly.get()

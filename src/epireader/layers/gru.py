@@ -5,7 +5,16 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from epireader.layers.directions import BothDirections, Encoded, can_be_fused, ended, initialise, stacked
+from epireader.layers.directions import (
+    BothDirections,
+    Encoded,
+    can_be_fused,
+    ended,
+    initialise,
+    is_step_by_step,
+    stacked,
+    weights_of,
+)
 
 
 class GRU(nn.Module):
@@ -22,7 +31,7 @@ class GRU(nn.Module):
     def forward(self, inputs: Float[Tensor, "batch n in"], mask: Bool[Tensor, "batch n"]) -> Encoded:
         if can_be_fused(inputs, self.recurrence.hidden_size):
             return read_fused([self.recurrence], inputs, mask)
-        states, _ = self.recurrence(inputs)
+        states = read_stepwise(self.recurrence, inputs) if is_step_by_step() else self.recurrence(inputs)[0]
         return ended(states, mask)
 
 
@@ -51,3 +60,19 @@ def read_fused(ways: list[nn.GRU], inputs: Float[Tensor, "batch n in"], mask: Bo
     new_bias = recurrent_bias[:, 2 * hidden :]
     states, final = fused_gru(gates[None], stacked(ways, "weight_hh_l0")[None], new_bias[None], mask.sum(dim=1)[None])
     return Encoded(states[0].flatten(2), final[0].flatten(1))
+
+
+def read_stepwise(gru: nn.GRU, inputs: Float[Tensor, "batch n in"]) -> Float[Tensor, "batch n hid"]:
+    """The states, from plain operations alone."""
+    input_weight, input_bias, state_weight, state_bias = weights_of(gru)
+    given = linear(inputs, input_weight, input_bias)
+    state = torch.zeros_like(given[:, 0, : gru.hidden_size])
+    states = []
+    for at_word in given.unbind(dim=1):
+        in_reset, in_update, in_new = at_word.chunk(3, dim=-1)
+        from_reset, from_update, from_new = linear(state, state_weight, state_bias).chunk(3, dim=-1)
+        update = torch.sigmoid(in_update + from_update)
+        new = torch.tanh(in_new + torch.sigmoid(in_reset + from_reset) * from_new)
+        state = new + update * (state - new)
+        states.append(state)
+    return torch.stack(states, dim=1)

@@ -1,6 +1,5 @@
 """One step of training."""
 
-from dataclasses import fields
 from pathlib import Path
 
 import numpy as np

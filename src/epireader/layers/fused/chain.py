@@ -14,6 +14,9 @@ Products take half-precision inputs (as precise as TF32's) and are summed in sin
 # ruff: noqa: N803
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, untyped-decorator"
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
 import torch
 import triton
 import triton.language as tl
@@ -30,31 +33,65 @@ def parts_of(hidden: int) -> int:
     return 1 if hidden <= 128 else (hidden // 128) ** 2
 
 
-def rows_of(device: torch.device, batch: int, groups: int) -> int:
-    """How many rows a program reads at once: few, for a quick step, as long as all programs have a place on the GPU."""
-    programs = -(-batch // 8) * groups
-    return 8 if programs <= multiprocessors(device) else 16
+@dataclass(frozen=True)
+class Launch:
+    """The rows one launch reads, and how they are shared out."""
+
+    first: int
+    last: int
+    rows: int
+    """How many a program reads at once."""
+    parts: int
+    ways: int
+    readers: int
+
+    @property
+    def blocks(self) -> int:
+        return -(-(self.last - self.first) // self.rows)
+
+    @property
+    def grid(self) -> tuple[int, int, int]:
+        return self.blocks * self.parts, self.ways, self.readers
+
+
+def launches(states: Float[Tensor, "reader batch n way hid"]) -> Iterator[Launch]:
+    """One launch for all rows; several where programs wait for each other and not all of them fit on the GPU at once."""
+    readers, batch, _, ways, hidden = states.shape
+    parts = parts_of(hidden)
+    groups = parts * ways * readers
+    room = multiprocessors(states.device)
+    if parts == 1:
+        rows = 8 if -(-batch // 8) * groups <= room else 16  # few rows make a quick step
+        yield Launch(0, batch, rows, parts, ways, readers)
+        return
+    if groups > room:
+        raise ValueError(f"{readers} readers of {hidden} units are too many to be trained together on this GPU")
+    # Half of the GPU for each, so that two launches on two streams fit.
+    most = max(room // 2 // groups, 1) * 8
+    for first in range(0, batch, most):
+        yield Launch(first, min(first + most, batch), 8, parts, ways, readers)
 
 
 def multiprocessors(device: torch.device) -> int:
-    return torch.cuda.get_device_properties(device).multi_processor_count if device.type == "cuda" else 1
+    return torch.cuda.get_device_properties(device).multi_processor_count if device.type == "cuda" else 4
 
 
-def rows_at_once(device: torch.device, parts: int, groups: int) -> int:
-    """How many rows a launch may take. Programs that wait for each other get half of the GPU, so that two launches fit."""
-    if parts == 1:
-        return 1 << 30
-    return max(multiprocessors(device) // 2 // (parts * groups), 1) * 8
-
-
-def mailbox(
-    states: Float[Tensor, "reader batch n way hid"], blocks: int, rows: int, values: int
-) -> Float[Tensor, "..."]:
+def mailbox(states: Float[Tensor, "reader batch n way hid"], launch: Launch, values: int) -> Float[Tensor, "..."]:
     """Where programs that share a row block tell each other what they computed; NaN until they have."""
-    readers, _, words, ways, hidden = states.shape
-    if parts_of(hidden) == 1:
+    if launch.parts == 1:
         return states.new_empty(1, dtype=torch.half)
-    return states.new_full((readers, ways, blocks, words, values, rows, hidden), torch.nan, dtype=torch.half)
+    readers, _, words, ways, hidden = states.shape
+    return states.new_full(
+        (readers, ways, launch.blocks, words, values, launch.rows, hidden), torch.nan, dtype=torch.half
+    )
+
+
+def as_readers(size: int, dims: Sequence[int | None], tensors: Sequence[Tensor]) -> list[Tensor]:
+    """Under `vmap`: what is mapped over becomes more readers, which one launch takes together."""
+    return [
+        (tensor.expand(size, *tensor.shape) if dim is None else tensor.movedim(dim, 0)).flatten(0, 1)
+        for tensor, dim in zip(tensors, dims, strict=True)
+    ]
 
 
 def half_scale(*grads: Float[Tensor, "reader ..."]) -> Float[Tensor, " reader"]:

@@ -13,15 +13,14 @@ from torch import Tensor
 
 from epireader.layers.fused.chain import (
     WARPS,
+    as_readers,
     fetch,
     half,
     half_scale,
     hear,
+    launches,
     mailbox,
     packed,
-    parts_of,
-    rows_at_once,
-    rows_of,
     sigmoid,
     tanh,
     tell,
@@ -43,69 +42,75 @@ def fused_gru(
     `gates` is what the input gives the reset, update and new gates, with all biases but `new_bias`, the new gate's
     recurrent one. The states of padding are zero.
     """
-    readers, batch, _, ways, _ = gates.shape
-    most = rows_at_once(gates.device, parts_of(weights.shape[-1]), readers * ways)
-    if batch <= most:
-        return FusedGRU.apply(gates, weights, new_bias, lengths)  # type: ignore[no-any-return]
-    pieces = [
-        FusedGRU.apply(gates[:, at : at + most], weights, new_bias, lengths[:, at : at + most])
-        for at in range(0, batch, most)
-    ]
-    return torch.cat([states for states, _ in pieces], dim=1), torch.cat([final for _, final in pieces], dim=1)
+    states, final, _ = FusedGRU.apply(gates, weights, new_bias, lengths, torch.is_grad_enabled())
+    return states, final
 
 
 class FusedGRU(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, gates: Tensor, weights: Tensor, new_bias: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        readers, batch, words, ways, _ = gates.shape
-        hidden = weights.shape[-1]
-        parts, learns = parts_of(hidden), any(ctx.needs_input_grad)
-        rows = rows_of(gates.device, batch, parts * ways * readers)
-        blocks = -(-batch // rows)
-        weights, lengths = weights.contiguous(), lengths.to(torch.int32).contiguous()
-        states = gates.new_zeros(readers, batch, words, ways, hidden)
-        final = gates.new_empty(readers, batch, ways, hidden)
-        saved = torch.empty_like(states, dtype=torch.int64) if learns else gates.new_empty(1, dtype=torch.int64)
-        forward_kernel[(blocks * parts, ways, readers)](
-            gates.contiguous(), weights, new_bias.contiguous(), lengths, states, final, saved,
-            mailbox(states, blocks, rows, 1), batch, words, hidden, parts, rows, ways, learns, num_warps=WARPS,
-        )  # fmt: skip
-        ctx.save_for_backward(weights, lengths, states, saved)
-        return states, final
+    """Also gives what the backward pass needs, where the result will be learnt from."""
 
     @staticmethod
-    def backward(ctx: Any, state_grads: Tensor, final_grads: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
+    def forward(
+        gates: Tensor, weights: Tensor, new_bias: Tensor, lengths: Tensor, learns: bool
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        readers, batch, words, ways, _ = gates.shape
+        hidden = weights.shape[-1]
+        states = gates.new_zeros(readers, batch, words, ways, hidden)
+        final = gates.new_empty(readers, batch, ways, hidden)
+        saved = torch.empty_like(states, dtype=torch.int64) if learns else gates.new_empty(readers, dtype=torch.int64)
+        given = [gates.contiguous(), weights.contiguous(), new_bias.contiguous(), lengths.int().contiguous()]
+        for launch in launches(states):
+            forward_kernel[launch.grid](
+                *given, states, final, saved, mailbox(states, launch, 1),
+                launch.first, launch.last, batch, words,
+                hidden, launch.parts, launch.rows, ways, learns, num_warps=WARPS,
+            )  # fmt: skip
+        return states, final, saved
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:
+        _, weights, _, lengths, _ = inputs
+        states, _, saved = output
+        ctx.mark_non_differentiable(saved)
+        ctx.save_for_backward(weights, lengths, states, saved)
+
+    @staticmethod
+    def backward(ctx: Any, state_grads: Tensor, final_grads: Tensor, _: Any) -> tuple[Tensor | None, ...]:
         weights, lengths, states, saved = ctx.saved_tensors
-        readers, batch, words, ways, hidden = states.shape
-        parts = parts_of(hidden)
-        rows = rows_of(states.device, batch, parts * ways * readers)
-        blocks = -(-batch // rows)
-        gate_grads = states.new_zeros(readers, batch, words, ways, 3 * hidden)
+        _, batch, words, ways, hidden = states.shape
+        gate_grads = states.new_zeros(*states.shape[:-1], 3 * hidden)
         new_grads = torch.zeros_like(states)
-        backward_kernel[(blocks * parts, ways, readers)](
-            state_grads.contiguous(), final_grads.contiguous(), states, saved, weights, lengths,
-            half_scale(state_grads, final_grads), gate_grads, new_grads, mailbox(states, blocks, rows, 3),
-            batch, words, hidden, parts, rows, ways, num_warps=WARPS,
-        )  # fmt: skip
+        given = [state_grads.contiguous(), final_grads.contiguous(), states, saved, weights.contiguous()]
+        for launch in launches(states):
+            backward_kernel[launch.grid](
+                *given, lengths.int().contiguous(), half_scale(state_grads, final_grads), gate_grads, new_grads,
+                mailbox(states, launch, 3), launch.first, launch.last, batch, words,
+                hidden, launch.parts, launch.rows, ways, num_warps=WARPS,
+            )  # fmt: skip
         recurrent = torch.cat(
             [weight_grads(gate_grads[..., : 2 * hidden], states), weight_grads(new_grads, states)], dim=2
         )
-        return gate_grads, recurrent.to(weights.dtype), new_grads.sum(dim=(1, 2), dtype=weights.dtype), None
+        return gate_grads, recurrent.to(weights.dtype), new_grads.sum(dim=(1, 2), dtype=weights.dtype), None, None
+
+    @staticmethod
+    def vmap(info: Any, dims: tuple[int | None, ...], *inputs: Any) -> tuple[Any, Any]:
+        outputs = FusedGRU.apply(*as_readers(info.batch_size, dims[:4], inputs[:4]), inputs[4])
+        return tuple(output.unflatten(0, (info.batch_size, -1)) for output in outputs), (0, 0, 0)
 
 
 @triton.jit
 def forward_kernel(
-    gates, weights, new_bias, lengths, states, final, saved, mailbox, batch, words,
+    gates, weights, new_bias, lengths, states, final, saved, mailbox, first, last, batch, words,
     HIDDEN: tl.constexpr, PARTS: tl.constexpr, ROWS: tl.constexpr, WAYS: tl.constexpr, SAVE: tl.constexpr,
 ):  # fmt: skip
     UNITS: tl.constexpr = HIDDEN // PARTS
     block, part = tl.program_id(0) // PARTS, tl.program_id(0) % PARTS
     way, reader = tl.program_id(1), tl.program_id(2)
     within = tl.arange(0, ROWS)
-    row = block * ROWS + within
+    row = first + block * ROWS + within
     source = tl.arange(0, HIDDEN)
     unit = part * UNITS + tl.arange(0, UNITS)
-    there = row < batch
+    there = row < last
     length = tl.load(lengths + reader * batch + row, mask=there, other=0)
     longest = tl.max(length)
     weights += (reader * WAYS + way) * 3 * HIDDEN * HIDDEN
@@ -148,7 +153,7 @@ def forward_kernel(
 
 @triton.jit
 def backward_kernel(
-    state_grads, final_grads, states, saved, weights, lengths, scale, gate_grads, new_grads, mailbox, batch, words,
+    state_grads, final_grads, states, saved, weights, lengths, scale, gate_grads, new_grads, mailbox, first, last, batch, words,
     HIDDEN: tl.constexpr, PARTS: tl.constexpr, ROWS: tl.constexpr, WAYS: tl.constexpr,
 ):  # fmt: skip
     """The gradients of what the input gave the gates, and (`new_grads`) of what the state gave the new value.
@@ -159,10 +164,10 @@ def backward_kernel(
     block, part = tl.program_id(0) // PARTS, tl.program_id(0) % PARTS
     way, reader = tl.program_id(1), tl.program_id(2)
     within = tl.arange(0, ROWS)
-    row = block * ROWS + within
+    row = first + block * ROWS + within
     source = tl.arange(0, HIDDEN)
     unit = part * UNITS + tl.arange(0, UNITS)
-    there = row < batch
+    there = row < last
     length = tl.load(lengths + reader * batch + row, mask=there, other=0)
     longest = tl.max(length)
     up = tl.load(scale + reader)
