@@ -66,7 +66,9 @@ def measure(device: torch.device, size: int, repeats: int, *, quick: bool) -> di
         batches = [fixed_batch(questions, model, np.arange(n, n + size), device) for n in range(0, 4 * size, size)]
         processes = Processes(0, 1, device)
         training = TrainingBatches(corpus, model.vocabulary, config.training, processes)
-        step = make_step(model, model.module, make_optimizer(model.module, 1e-3), training, config.training, processes)
+        step = make_step(
+            model, model.module, make_optimizer(model.module.parameters(), 1e-3), training, config.training, processes
+        )
         plain_step = plain_training_step(plain, fixed_cut(questions, model, device))
         plans = [np.arange(n, n + size) for n in range(0, 4 * size, size)]
         rates = {

@@ -5,15 +5,18 @@ from pathlib import Path
 import pytest
 import torch
 from builders import toy_corpus
+from running import Watch
 
 from epireader.data.corpus import Corpus
 from epireader.evaluation.predict import predict
+from epireader.readers.saved import load_model
 from epireader.training.batches import TrainingBatches
 from epireader.training.config import load_config
-from epireader.training.loop import fresh_model, seed_dropout, set_precision
+from epireader.training.loop import fresh_model, seed_dropout, set_precision, train
 from epireader.training.optimizer import make_optimizer
 from epireader.training.processes import Processes
 from epireader.training.step import GraphReplay, make_step, rounded_up
+from epireader.training.together import train_together
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 
@@ -29,7 +32,7 @@ def trained_weights(corpus: Corpus, preset: str, device: str, *, replay: bool) -
     processes = Processes(0, 1, torch.device(device))
     set_precision("fp32", processes.device)
     model = fresh_model(corpus, config, processes.device)
-    optimizer = make_optimizer(model.module, 1e-3, config.training.optimizer)
+    optimizer = make_optimizer(model.module.parameters(), 1e-3, config.training.optimizer)
     batches = TrainingBatches(corpus, model.vocabulary, config.training, processes)
     step = make_step(model, model.module, optimizer, batches, config.training, processes)
     assert isinstance(step._take, GraphReplay) == (device == "cuda")
@@ -72,7 +75,9 @@ def test_moved_weights_are_recorded_anew(tmp_path: Path) -> None:
     processes = Processes(0, 1, torch.device("cuda"))
     model = fresh_model(corpus, config, processes.device)
     batches = TrainingBatches(corpus, model.vocabulary, config.training, processes)
-    step = make_step(model, model.module, make_optimizer(model.module, 1e-3), batches, config.training, processes)
+    step = make_step(
+        model, model.module, make_optimizer(model.module.parameters(), 1e-3), batches, config.training, processes
+    )
     model.module.train()
     for epoch in range(3):
         for rows in batches.plan(epoch):
@@ -87,3 +92,19 @@ def test_moved_weights_are_recorded_anew(tmp_path: Path) -> None:
     moved = model.module.extractor.passage_encoder.forwards.recurrence.weight_hh_l0.detach()
     assert moved.isfinite().all()
     assert not torch.equal(before, moved)
+
+
+@pytest.mark.parametrize("preset", ["as-reader", "cbt-ne"])
+def test_readers_trained_at_once_are_those_trained_alone(tmp_path: Path, preset: str) -> None:
+    corpus = toy_corpus(tmp_path / "corpus")
+    here = Processes(0, 1, torch.device("cuda"))
+    settings = [*SMALL, "training.max_epochs=2", "training.precision=tf32"]
+    configs = [load_config(preset, [*settings, f"training.seed={seed}"]) for seed in range(3)]
+    together = train_together(corpus, configs, tmp_path / "together", here, Watch())
+    for (folder, progress), config in zip(together.items(), configs, strict=True):
+        alone = train(corpus, config, tmp_path / "alone" / folder.name, here, Watch())
+        assert progress.best_accuracy == pytest.approx(alone.best_accuracy, abs=0.06)
+        if progress.best_epoch == alone.best_epoch:
+            expected = load_model(tmp_path / "alone" / folder.name).module.state_dict()
+            for name, weight in load_model(folder).module.state_dict().items():
+                torch.testing.assert_close(weight, expected[name], rtol=5e-2, atol=5e-3)

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     help="Word vectors to begin with, as text in GloVe's format; .gz and .xz too.",
 )
 @click.option("--seed", type=int, help="Short for --set training.seed=N.")
+@click.option(
+    "--seeds", type=click.IntRange(min=1), metavar="N", help="Train N readers at once, in OUT/seed-0 and so on."
+)
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:N.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one line of JSON.")
 def train(
@@ -39,6 +42,7 @@ def train(
     overrides: tuple[str, ...],
     embeddings: Path | None,
     seed: int | None,
+    seeds: int | None,
     device: str,
     as_json: bool,
 ) -> None:
@@ -52,25 +56,44 @@ def train(
       epireader train corpora/cbt-cn --preset cbt-cn --out runs/cn
       epireader train corpora/cbt-cn --preset as-reader --set model.hidden_dim=64 --out runs/small
       epireader train corpora/cnn --preset stanford --embeddings glove.6B.100d.txt.xz --out runs/stanford
+      epireader train corpora/cbt-cn --preset cbt-cn --seeds 7 --out runs/seven
       torchrun --nproc-per-node 2 -m epireader train corpora/cnn --preset cnn --out runs/cnn
     """
     from epireader.data.corpus import open_corpus
     from epireader.training.config import load_config
     from epireader.training.loop import train as train_reader
     from epireader.training.processes import join_processes
+    from epireader.training.together import train_together
 
+    if seed is not None and seeds is not None:
+        raise click.UsageError("give either --seed or --seeds, not both")
     if seed is not None:
         overrides = (*overrides, f"training.seed={seed}")
-    config = load_config(preset, overrides)
+    configs = [load_config(preset, (*overrides, f"training.seed={n}")) for n in range(seeds or 0)]
     with join_processes(device) as processes:
         with on_screen(
             out, quiet=not processes.is_first, idle=f"{out} was finished before; nothing was done"
         ) as screen:
-            progress = train_reader(open_corpus(corpus), config, out, processes, screen, embeddings=embeddings)
+            opened = open_corpus(corpus)
+            if configs:
+                trained = train_together(opened, configs, out, processes, screen, embeddings=embeddings)
+            else:
+                config = load_config(preset, overrides)
+                trained = {out: train_reader(opened, config, out, processes, screen, embeddings=embeddings)}
         if not processes.is_first:
             return
-    result = {
-        "run": str(out),
+    if as_json:
+        results = [as_result(run, progress) for run, progress in trained.items()]
+        print_json({"runs": results} if configs else results[0])
+        return
+    for run, progress in trained.items():
+        accuracy = percent(progress.best_accuracy)
+        click.echo(f"{run}: validation accuracy {accuracy} after epoch {progress.best_epoch + 1}")
+
+
+def as_result(run: Path, progress: "Progress") -> dict[str, str | float]:
+    return {
+        "run": str(run),
         "best_epoch": progress.best_epoch + 1,
         "valid_accuracy": progress.best_accuracy,
         "epochs": progress.epoch,
@@ -78,12 +101,6 @@ def train(
         "steps": progress.total_steps,
         "seconds": round(progress.seconds, 1),
     }
-    if as_json:
-        print_json(result)
-    else:
-        click.echo(
-            f"{out}: validation accuracy {percent(progress.best_accuracy)} after epoch {progress.best_epoch + 1}"
-        )
 
 
 @contextmanager

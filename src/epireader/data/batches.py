@@ -83,10 +83,13 @@ class BatchCutter:
         self._entities = EntityNames(vocabulary, device)
         self._rename_entities = vocabulary.rename_entities
 
-    def cut(self, rows: Int[Tensor, " batch"], shape: Shape, *, shuffle: int | Int[Tensor, ""] | None = None) -> Batch:
+    def cut(
+        self, rows: Int[Tensor, " batch"], shape: Shape, *, shuffle: int | Int[Tensor, "*batch"] | None = None
+    ) -> Batch:
         """The questions `rows` as a batch of the given shape.
 
-        With `shuffle`, the anonymous entities of each question trade names, differently for every number given.
+        With `shuffle`, the anonymous entities of each question trade names, differently for every number
+        given: one for all questions, or one for each.
         """
         rows = rows.to(self._device)
         everywhere = torch.ones_like(rows, dtype=torch.bool)
@@ -142,7 +145,7 @@ class EntityNames:
         mask = self._is_entity[ids]
         return torch.where(mask, self._entities[first_appearance_ranks(ids, mask) % len(self._entities)], ids)
 
-    def shuffled(self, batch: Batch, shuffle: int | Int[Tensor, ""]) -> Batch:
+    def shuffled(self, batch: Batch, shuffle: int | Int[Tensor, "*batch"]) -> Batch:
         """The batch with a permutation of entities for each question that depends on its row and `shuffle` alone."""
         if not len(self._entities):
             return batch

@@ -38,8 +38,8 @@ def lay_on_line(
     words = passage.new_full((len(passage), passage.shape[1] + gap * (sentences + 1)), PAD_ID).scatter(1, slot, passage)
 
     end = (sentence_length + gap).cumsum(dim=1)
-    window = torch.arange(words.shape[1] - gap, device=passage.device).expand(len(passage), -1)
-    sentence = torch.searchsorted(end, window.contiguous(), right=True)
+    window = torch.arange(words.shape[1] - gap, device=passage.device) + torch.zeros_like(end[:, :1])
+    sentence = torch.searchsorted(end, window, right=True)
     clamped = sentence.clamp(max=sentences - 1)
     length = sentence_length.gather(1, clamped)
     counts = (sentence < sentences) & (length > 0)

@@ -1,5 +1,8 @@
 """The training questions, in the order of an epoch."""
 
+from copy import copy
+from dataclasses import replace
+
 import numpy as np
 import torch
 from jaxtyping import Int
@@ -28,6 +31,12 @@ class TrainingBatches:
         self._cutter = BatchCutter(questions, vocabulary, processes.device)
         self._settings, self._processes = settings, processes
 
+    def sown_with(self, seed: int) -> "TrainingBatches":
+        """The same questions in the order of another seed."""
+        other = copy(self)
+        other._settings = replace(self._settings, seed=seed)
+        return other
+
     @property
     def size(self) -> int:
         """Questions in a full batch of this process."""
@@ -52,5 +61,5 @@ class TrainingBatches:
         """The number that decides how entities trade names in an epoch."""
         return torch.tensor(self._settings.seed * 1_000_003 + epoch, device=self._processes.device)
 
-    def cut(self, rows: Int[Tensor, " batch"], shape: Shape, shuffle: Int[Tensor, ""]) -> Batch:
+    def cut(self, rows: Int[Tensor, " batch"], shape: Shape, shuffle: Int[Tensor, "*batch"]) -> Batch:
         return self._cutter.cut(rows, shape, shuffle=shuffle if self._settings.shuffle_entities else None)

@@ -30,6 +30,10 @@ class Journal:
             self._sums[name] = self._sums[name] + value if name in self._sums else value.clone()
         self.progress.loss_steps += 1
 
+    def put_sums(self, sums: Losses) -> None:
+        """Losses added up elsewhere, over `progress.loss_steps` steps."""
+        self._sums = dict(sums)
+
     def write_losses(self) -> None:
         """Write the mean losses since the last time."""
         steps = self.progress.loss_steps

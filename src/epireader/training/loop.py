@@ -68,7 +68,7 @@ def train(
     model = fresh_model(corpus, config, processes.device)
     if embeddings:
         watcher.say(give_vectors(model, embeddings).coverage)
-    optimizer = make_optimizer(model.module, settings.learning_rate, settings.optimizer)
+    optimizer = make_optimizer(model.module.parameters(), settings.learning_rate, settings.optimizer)
     batches = TrainingBatches(corpus, model.vocabulary, settings, processes)
     valid = corpus.questions("valid")
     with (

@@ -1,5 +1,7 @@
 """The optimizers, and the l2 term of the loss."""
 
+from collections.abc import Iterable, Mapping, Sequence
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -7,17 +9,41 @@ from torch import Tensor, nn
 OPTIMIZERS = ("adam", "sgd")
 
 
-def make_optimizer(module: nn.Module, learning_rate: float, kind: str = "adam") -> torch.optim.Optimizer:
+def make_optimizer(
+    parameters: Iterable[nn.Parameter], learning_rate: float, kind: str = "adam"
+) -> torch.optim.Optimizer:
     """Adam with its usual moments, or plain gradient descent; one kernel for all parameters."""
+    parameters = list(parameters)
     if kind == "sgd":
-        return torch.optim.SGD(module.parameters(), lr=learning_rate, fused=True)
-    on_gpu = next(module.parameters()).device.type == "cuda"
-    return torch.optim.Adam(module.parameters(), lr=learning_rate, fused=True, capturable=on_gpu)
+        return torch.optim.SGD(parameters, lr=learning_rate, fused=True)
+    on_gpu = parameters[0].device.type == "cuda"
+    return torch.optim.Adam(parameters, lr=learning_rate, fused=True, capturable=on_gpu)
+
+
+def optimizer_tensors(optimizer: torch.optim.Optimizer, names: Sequence[str]) -> dict[str, Tensor]:
+    """What an optimizer remembers of each parameter, by the parameter's name."""
+    state = optimizer.state_dict()["state"]
+    return {f"{names[number]}.{key}": value for number, moments in state.items() for key, value in moments.items()}
+
+
+def restore_optimizer(optimizer: torch.optim.Optimizer, names: Sequence[str], tensors: Mapping[str, Tensor]) -> None:
+    """Let an optimizer remember again what `optimizer_tensors` gave."""
+    numbers = {name: number for number, name in enumerate(names)}
+    state: dict[int, dict[str, Tensor]] = {}
+    for key, tensor in tensors.items():
+        name, _, moment = key.rpartition(".")
+        state.setdefault(numbers[name], {})[moment] = tensor
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
 
 
 def l2_penalty(module: nn.Module) -> Float[Tensor, ""]:
     """The sum of the squared weights of all matrices; biases and word vectors are left out."""
-    embeddings = {id(part.weight) for part in module.modules() if isinstance(part, nn.Embedding)}
-    matrices = [p for p in module.parameters() if p.dim() > 1 and id(p) not in embeddings]
     none = next(module.parameters()).new_zeros(())
-    return torch.stack([none, *(matrix.square().sum() for matrix in matrices)]).sum()
+    return torch.stack([none, *(matrix.square().sum() for matrix in regularised(module).values())]).sum()
+
+
+def regularised(module: nn.Module) -> dict[str, nn.Parameter]:
+    """The weights that l2 holds down, by name."""
+    embeddings = {id(part.weight) for part in module.modules() if isinstance(part, nn.Embedding)}
+    named = module.named_parameters()
+    return {name: weight for name, weight in named if weight.dim() > 1 and id(weight) not in embeddings}

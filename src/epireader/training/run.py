@@ -26,6 +26,7 @@ from epireader.data.corpus import Corpus
 from epireader.files import folder_made_beside, sha256_of
 from epireader.readers.saved import Model, model_record, put_weights, read_weights, save_weights
 from epireader.training.config import Config
+from epireader.training.optimizer import optimizer_tensors, restore_optimizer
 
 RESUME_FORMAT = "epireader-resume"
 
@@ -80,13 +81,14 @@ class Run:
             return
         save_weights(self.folder / "model.safetensors", model.module.state_dict(), record)
 
-    def save_progress(self, model: Model, optimizer: torch.optim.Optimizer, progress: Progress) -> None:
+    def save_progress(self, model: Model, optimizer: torch.optim.Optimizer | None, progress: Progress) -> None:
+        """Keep where a run stands; a finished one needs no optimizer."""
         if not self.writes:
             return
-        names = [name for name, _ in model.module.named_parameters()]
         tensors = {f"model.{name}": tensor for name, tensor in model.module.state_dict().items()}
-        for number, moments in optimizer.state_dict()["state"].items():
-            tensors |= {f"optimizer.{names[number]}.{key}": value for key, value in moments.items()}
+        if optimizer:
+            remembered = optimizer_tensors(optimizer, parameter_names(model))
+            tensors |= {f"optimizer.{name}": moment for name, moment in remembered.items()}
         record = {"format": RESUME_FORMAT, "progress": asdict(progress)}
         save_weights(self.folder / "resume.safetensors", tensors, record)
 
@@ -98,18 +100,12 @@ class Run:
         tensors, record = read_weights(path)
         if record.get("format") != RESUME_FORMAT:
             raise RunRefused(f"{path} was not written by a run; give another --out")
-        put_weights(model.module, _under("model.", tensors), path)
-        numbers = {name: n for n, (name, _) in enumerate(model.module.named_parameters())}
-        state: dict[int, dict[str, Tensor]] = {}
+        put_weights(model.module, under("model.", tensors), path)
         try:
-            for key, tensor in _under("optimizer.", tensors).items():
-                name, _, moment = key.rpartition(".")
-                state.setdefault(numbers[name], {})[moment] = tensor
-            progress = Progress(**record["progress"])
+            restore_optimizer(optimizer, parameter_names(model), under("optimizer.", tensors))
+            return Progress(**record["progress"])
         except (KeyError, TypeError) as error:
             raise RunRefused(f"{path} is of another version ({error}); give another --out") from None
-        optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
-        return progress
 
     def write_metrics(self, progress: Progress, line: Mapping[str, Any]) -> None:
         """Add a line to metrics.jsonl, over whatever was written after the last save of a run that was killed."""
@@ -189,5 +185,10 @@ def _differences(there: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[t
             yield section, "", old, new
 
 
-def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def parameter_names(model: Model) -> list[str]:
+    return [name for name, _ in model.module.named_parameters()]
+
+
+def under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors whose names begin so, by the rest of their names."""
     return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}

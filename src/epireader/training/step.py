@@ -23,7 +23,7 @@ from epireader.training.optimizer import l2_penalty
 from epireader.training.processes import Processes
 
 Losses = dict[str, Tensor]
-TakeStep = Callable[[Int[Tensor, " batch"], Shape, Int[Tensor, ""]], Losses]
+TakeStep = Callable[[Int[Tensor, " batch"], Shape, Int[Tensor, "*batch"]], Losses]
 
 
 def make_step(
@@ -36,7 +36,7 @@ def make_step(
 ) -> "Step":
     """A step on the questions of given rows. `module` is the model's own, or what shares it between processes."""
 
-    def take(rows: Int[Tensor, " batch"], shape: Shape, shuffle: Int[Tensor, ""]) -> Losses:
+    def take(rows: Int[Tensor, " batch"], shape: Shape, shuffle: Int[Tensor, "*batch"]) -> Losses:
         loss = loss_of(module, model, batches.cut(rows, shape, shuffle), settings)
         loss.total.backward()
         if settings.clip_norm:
@@ -81,7 +81,7 @@ class Recording:
 
     graph: torch.cuda.CUDAGraph
     rows: Int[Tensor, " batch"]
-    shuffle: Int[Tensor, ""]
+    shuffle: Int[Tensor, "*batch"]
     losses: Losses
 
 
@@ -100,7 +100,7 @@ class GraphReplay:
         # The two directions of a GRU run on streams of their own, and so do their gradients. That is meant.
         torch.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)
 
-    def __call__(self, rows: Int[Tensor, " batch"], shape: Shape, shuffle: Int[Tensor, ""]) -> Losses:
+    def __call__(self, rows: Int[Tensor, " batch"], shape: Shape, shuffle: Int[Tensor, "*batch"]) -> Losses:
         if places(self._weights) != self._places:
             # A recording holds addresses: once the weights have moved it would go on training memory nobody reads.
             self._recordings, self._places = {}, places(self._weights)
@@ -116,7 +116,7 @@ class GraphReplay:
         recording.graph.replay()
         return recording.losses
 
-    def _record(self, shape: Shape, rows: Int[Tensor, " batch"], shuffle: Int[Tensor, ""]) -> Recording:
+    def _record(self, shape: Shape, rows: Int[Tensor, " batch"], shuffle: Int[Tensor, "*batch"]) -> Recording:
         rows, shuffle = rows.clone(), shuffle.clone()
         earlier = next((recording for recording in self._recordings.values() if recording), None)
         graph = torch.cuda.CUDAGraph()
@@ -125,7 +125,7 @@ class GraphReplay:
         recording = self._recordings[shape] = Recording(graph, rows, shuffle, losses)
         return recording
 
-    def _take_beside(self, rows: Int[Tensor, " batch"], shape: Shape, shuffle: Int[Tensor, ""]) -> Losses:
+    def _take_beside(self, rows: Int[Tensor, " batch"], shape: Shape, shuffle: Int[Tensor, "*batch"]) -> Losses:
         current = torch.cuda.current_stream(self._device)
         self._stream.wait_stream(current)
         with torch.cuda.stream(self._stream):

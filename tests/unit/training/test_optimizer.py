@@ -37,7 +37,7 @@ def test_the_penalty_pulls_at_every_matrix_and_at_nothing_else() -> None:
 def test_the_optimizer_is_adam_as_it_was_published() -> None:
     weight = nn.Parameter(torch.tensor([1.0, -2.0, 0.5]))
     module = nn.ParameterDict({"weight": weight})
-    optimizer = make_optimizer(module, 0.01)
+    optimizer = make_optimizer(module.parameters(), 0.01)
     value, mean, square = weight.detach().double(), torch.zeros(3).double(), torch.zeros(3).double()
     for step in range(1, 5):
         gradient = torch.tensor([0.3, -0.1, 2.0]) * step
@@ -52,7 +52,7 @@ def test_the_optimizer_is_adam_as_it_was_published() -> None:
 
 def test_plain_gradient_descent_takes_the_gradient_times_the_rate_and_remembers_nothing() -> None:
     weight = nn.Parameter(torch.tensor([1.0, -2.0]))
-    optimizer = make_optimizer(nn.ParameterDict({"weight": weight}), 0.1, "sgd")
+    optimizer = make_optimizer([weight], 0.1, "sgd")
     for _ in range(2):
         weight.grad = torch.tensor([1.0, 2.0])
         optimizer.step()
@@ -63,4 +63,4 @@ def test_plain_gradient_descent_takes_the_gradient_times_the_rate_and_remembers_
 @pytest.mark.parametrize("kind", OPTIMIZERS)
 @pytest.mark.parametrize("rate", [0.1, 1e-3])
 def test_the_learning_rate_is_the_one_given(rate: float, kind: str) -> None:
-    assert make_optimizer(Part(), rate, kind).param_groups[0]["lr"] == rate
+    assert make_optimizer(Part().parameters(), rate, kind).param_groups[0]["lr"] == rate

@@ -50,7 +50,7 @@ def fresh(corpus: Corpus, seed: int = 0) -> tuple[Model, torch.optim.Optimizer]:
     torch.manual_seed(seed)
     words = [word for word, _ in corpus.questions("train").word_counts()]
     model = build_model("epireader", config().model, Vocabulary(tuple(words)))
-    return model, make_optimizer(model.module, 0.01)
+    return model, make_optimizer(model.module.parameters(), 0.01)
 
 
 def take_steps(model: Model, optimizer: torch.optim.Optimizer, steps: int) -> list[float]:

@@ -1,0 +1,120 @@
+"""Readers that differ in their seeds alone, trained at once: each becomes what it would have become alone."""
+
+import json
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from builders import toy_corpus
+from running import Watch, call
+
+from epireader.data.corpus import Corpus
+from epireader.readers.saved import load_model
+from epireader.settings import BadSetting
+from epireader.training.config import Config, load_config
+from epireader.training.loop import Interrupted, train
+from epireader.training.processes import Processes
+from epireader.training.run import RunRefused
+from epireader.training.together import train_together
+
+HERE = Processes(0, 1, torch.device("cpu"))
+SMALL = ["model.embedding_dim=12", "training.batch_size=12", "training.max_epochs=2", "training.log_every=3"]
+SEEDS = (3, 4, 8)
+
+
+def config(preset: str, seed: int, *more: str) -> Config:
+    size = [] if preset == "memory" else ["model.hidden_dim=16"]
+    return load_config(preset, [*SMALL, *size, f"training.seed={seed}", *more])
+
+
+def weights(folder: Path) -> dict[str, torch.Tensor]:
+    return load_model(folder).module.state_dict()
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    return toy_corpus(tmp_path_factory.mktemp("together") / "corpus")
+
+
+@pytest.mark.parametrize("preset", ["as-reader", "cbt-ne", "attentive", "impatient", "deep-lstm", "memory"])
+def test_each_becomes_what_it_would_have_become_alone(corpus: Corpus, tmp_path: Path, preset: str) -> None:
+    configs = [config(preset, seed) for seed in SEEDS]
+    progresses = train_together(corpus, configs, tmp_path / "together", HERE, Watch())
+    assert list(progresses) == [tmp_path / "together" / f"seed-{seed}" for seed in SEEDS]
+    for seed, own, (folder, progress) in zip(SEEDS, configs, progresses.items(), strict=True):
+        alone = train(corpus, own, tmp_path / f"alone-{seed}", HERE, Watch())
+        assert (progress.epoch, progress.total_steps, progress.finished) == (alone.epoch, alone.total_steps, True)
+        assert progress.best_accuracy == pytest.approx(
+            alone.best_accuracy, abs=0.06
+        )  # two of forty: rounding may tip one
+        for name, weight in weights(tmp_path / f"alone-{seed}").items():
+            if progress.best_epoch == alone.best_epoch:
+                np.testing.assert_allclose(weights(folder)[name], weight, rtol=2e-2, atol=2e-3, err_msg=name)
+
+
+def test_readers_trained_at_once_are_different_readers(corpus: Corpus, tmp_path: Path) -> None:
+    folders = list(train_together(corpus, [config("as-reader", s) for s in SEEDS], tmp_path / "t", HERE, Watch()))
+    first, second = weights(folders[0]), weights(folders[1])
+    assert all(not torch.equal(first[name], second[name]) for name in first if "bias" not in name)
+
+
+def test_the_losses_are_those_of_single_runs(corpus: Corpus, tmp_path: Path) -> None:
+    folder = next(iter(train_together(corpus, [config("cbt-ne", s) for s in SEEDS], tmp_path / "t", HERE, Watch())))
+    train(corpus, config("cbt-ne", SEEDS[0]), tmp_path / "alone", HERE, Watch())
+    together, alone = ((place / "metrics.jsonl").read_text().splitlines() for place in (folder, tmp_path / "alone"))
+    assert len(together) == len(alone)
+    for left, right in zip(map(json.loads, together), map(json.loads, alone), strict=True):
+        kind = left.pop("kind")
+        assert right.pop("kind") == kind
+        assert left.keys() == right.keys()
+        if kind == "train":
+            assert left == pytest.approx(right, rel=1e-2)
+
+
+def test_a_stopped_training_goes_on_as_if_it_had_not_been_stopped(corpus: Corpus, tmp_path: Path) -> None:
+    configs = [config("as-reader", seed) for seed in SEEDS]
+    whole = train_together(corpus, configs, tmp_path / "whole", HERE, Watch())
+    with pytest.raises(Interrupted):
+        train_together(
+            corpus, configs, tmp_path / "stopped", HERE, Watch(4, lambda: signal.raise_signal(signal.SIGINT))
+        )
+    resumed = train_together(corpus, configs, tmp_path / "stopped", HERE, Watch())
+    for left, right in zip(whole, resumed, strict=True):
+        for name, weight in weights(left).items():
+            assert torch.equal(weight, weights(right)[name])
+        assert (left / "metrics.jsonl").read_text() == (right / "metrics.jsonl").read_text()
+
+
+def test_a_finished_reader_is_a_finished_run_of_its_own(corpus: Corpus, tmp_path: Path) -> None:
+    configs = [config("as-reader", seed) for seed in SEEDS]
+    folders = list(train_together(corpus, configs, tmp_path / "t", HERE, Watch()))
+    watching = Watch()
+    assert train(corpus, configs[1], folders[1], HERE, watching).finished
+    assert train_together(corpus, configs, tmp_path / "t", HERE, watching)[folders[1]].finished
+    assert watching.steps == 0
+
+
+def test_other_readers_are_refused(corpus: Corpus, tmp_path: Path) -> None:
+    train_together(corpus, [config("as-reader", seed) for seed in SEEDS], tmp_path / "t", HERE, Watch())
+    with pytest.raises(RunRefused, match="not written by this training"):
+        train_together(corpus, [config("as-reader", seed) for seed in SEEDS[:2]], tmp_path / "t", HERE, Watch())
+
+
+def test_several_processes_are_refused(corpus: Corpus, tmp_path: Path) -> None:
+    with pytest.raises(BadSetting, match="without torchrun"):
+        train_together(corpus, [config("as-reader", 0)], tmp_path / "t", Processes(0, 2, torch.device("cpu")), Watch())
+
+
+def test_the_command_trains_several_readers_that_make_an_ensemble(
+    corpus: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = [option for setting in [*SMALL, "model.hidden_dim=16"] for option in ("--set", setting)]
+    out = tmp_path / "two"
+    assert call("train", corpus.folder, "--preset", "as-reader", "--seeds", 2, *small, "--out", out, "--json") == 0
+    runs = [found["run"] for found in json.loads(capsys.readouterr().out)["runs"]]
+    assert [Path(found).name for found in runs] == ["seed-0", "seed-1"]
+    assert call("ensemble", *runs, "--out", tmp_path / "both") == 0
+    assert call("train", corpus.folder, "--preset", "as-reader", "--seed", 1, "--seeds", 2, "--out", "x") == 2
+    assert "either --seed or --seeds" in capsys.readouterr().err
