@@ -20,16 +20,14 @@ from epireader.data.loading import SENTENCE_LIMIT
 from epireader.data.questions import Questions, QuestionsBuilder
 from epireader.data.raw import phrase_words, question_words
 from epireader.data.sources import without_blank
-from epireader.evaluation.predict import Predictions, move_to, predict
+from epireader.evaluation.predict import move_to
 from epireader.readers.ensemble import load_members
-from epireader.readers.reading import Reading
+from epireader.readers.passes import Notes, View, plan_passes, read_pass
 from epireader.readers.saved import Model
 from epireader.text import Sentence, Token, split_sentences, tokenize_sentence
 
 Passage = str | Sequence[str]
 """A text, or a list of sentences (whose places are then counted in `"\\n".join(sentences)`)."""
-
-QUESTIONS_AT_ONCE = 64
 
 
 @dataclass(frozen=True)
@@ -94,20 +92,33 @@ class Reader:
         """The answers to one question about a text, best first; see `Story.ask`."""
         return self.read(passage).ask(question, candidates, top=top)
 
-    def answer_all(self, questions: Sequence[tuple["Story", Asked]], *, top: int | None = None) -> list[list["Answer"]]:
-        """The answers to questions about many stories, read in batches: the quick way where why does not matter.
+    def answer_all(
+        self, questions: Sequence[tuple["Story", Asked]], *, top: int | None = None, why: bool = False
+    ) -> list[list["Answer"]]:
+        """The answers to questions about any stories, in order. Many are read in one pass of the model.
 
-        These answers carry neither attention nor evidence by sentence.
+        With `why` answers carry attention and evidence by sentence, and each story keeps what was made of it, so that
+        the next question costs less. Without, what a pass makes is gone after it.
         """
         if not questions:
             return []
+        top = _checked_top(top, self.members[0])
         builder = QuestionsBuilder()
         for story, asked in questions:
             builder.add(story.example(asked))
         columns = builder.build()
-        said = predict(self.members, columns, batch_size=QUESTIONS_AT_ONCE, device=self.device)
-        top = _checked_top(top, self.members[0])
-        return [_listed(story, columns, said, row, top) for row, (story, _) in enumerate(questions)]
+        cutters = [BatchCutter(columns, member.vocabulary, self.device) for member in self.members]
+        answers: list[list[Answer]] = [[] for _ in questions]
+        for rows in plan_passes(columns.sizes):
+            stories = [questions[row][0] for row in rows.tolist()]
+            notes = [story.notes for story in stories]
+            views = [
+                read_pass(member.module, cutter, rows, notes, why=why)
+                for member, cutter in zip(self.members, cutters, strict=True)
+            ]
+            for row, story, *of_row in zip(rows.tolist(), stories, *views, strict=True):
+                answers[row] = _ranked(story, columns, row, of_row, top)
+        return answers
 
 
 class Story:
@@ -120,7 +131,7 @@ class Story:
         """Its sentences; one too long to be read at once is in pieces."""
         self.words: tuple[Token, ...] = tuple(token for sentence in self.sentences for token in sentence)
         self._passage = tuple(tuple(token.text for token in sentence) for sentence in self.sentences)
-        self._states: dict[int, torch.Tensor | None] = {}
+        self.notes = Notes()
 
     def ask(self, question: str, candidates: Sequence[str] | None = None, *, top: int | None = None) -> list[Answer]:
         """The answers to a question with one blank (`XXXXX`, `____`, `[MASK]` or `@placeholder`), best first.
@@ -132,52 +143,12 @@ class Story:
 
     def ask_all(self, questions: Sequence[Asked], *, top: int | None = None) -> list[list[Answer]]:
         """The answers to many questions, read together."""
-        top = _checked_top(top, self.reader.members[0])
-        answers: list[list[Answer]] = []
-        for start in range(0, len(questions), QUESTIONS_AT_ONCE):
-            columns = self._columns(questions[start : start + QUESTIONS_AT_ONCE])
-            views = [self._read(number, columns) for number in range(len(self.reader.members))]
-            answers += [self._ranked(columns, row, views, top) for row in range(len(columns))]
-        return answers
-
-    def _columns(self, questions: Sequence[Asked]) -> Questions:
-        builder = QuestionsBuilder()
-        for asked in questions:
-            builder.add(self.example(asked))
-        return builder.build()
+        return self.reader.answer_all([(self, asked) for asked in questions], top=top, why=True)
 
     def example(self, asked: Asked) -> Example:
         """The story with a question, in words."""
         candidates = _given(asked.candidates)
         return Example(sentences=self._passage, question=question_words(asked.question), candidates=candidates)
-
-    @torch.inference_mode()
-    def _read(self, member: int, questions: Questions) -> "View":
-        """What one member makes of the questions; the passage itself is read only the first time."""
-        model = self.reader.members[member]
-        rows = np.arange(len(questions))
-        cutter = BatchCutter(questions, model.vocabulary, self.reader.device)
-        batch = cutter.cut(torch.from_numpy(rows), cutter.sizes.of(rows))
-        if member not in self._states:
-            first = cutter.cut(torch.from_numpy(rows[:1]), cutter.sizes.of(rows[:1]))
-            self._states[member] = model.module.read_passage(first)
-        states = self._states[member]
-        return View.of(model.module(batch, None if states is None else states.expand(len(rows), -1, -1)))
-
-    def _ranked(self, questions: Questions, row: int, views: Sequence["View"], top: int) -> list[Answer]:
-        phrases = questions.candidates.row(row).tolist()
-        pi = np.mean([view.final[row] for view in views], axis=0)[: len(phrases)]
-        p = np.mean([view.first[row] for view in views], axis=0)[: len(phrases)]
-        looked = [view.attention[row] for view in views if view.attention is not None]
-        attention = tuple(np.mean(looked, axis=0).tolist()) if looked else None
-        answers = []
-        for n in np.lexsort((-p, -pi))[:top].tolist():
-            words = questions.words(phrases[n])
-            e, evidence = _evidence(views, row, n)
-            answers.append(
-                Answer(" ".join(words), float(p[n]), e, float(pi[n]), self.mentions(words), attention, evidence)
-            )
-        return answers
 
     def mentions(self, phrase: Words) -> tuple[Mention, ...]:
         """Where some words stand in the story one after the other."""
@@ -195,30 +166,6 @@ class Story:
         for n, word in enumerate(self.words):
             places.setdefault(word.text, []).append(n)
         return places
-
-
-@dataclass(frozen=True)
-class View:
-    """What one reader made of a batch, as plain arrays."""
-
-    final: np.ndarray
-    first: np.ndarray
-    attention: np.ndarray | None
-    tested: np.ndarray | None
-    evidence: np.ndarray | None
-    by_sentence: np.ndarray | None
-
-    @classmethod
-    def of(cls, reading: Reading) -> "View":
-        weighed = reading.evidence
-        return cls(
-            final=reading.log_probs.exp().cpu().numpy(),
-            first=reading.first_log_probs.exp().cpu().numpy(),
-            attention=None if reading.log_attention is None else reading.log_attention.exp().cpu().numpy(),
-            tested=None if weighed is None else weighed.hypotheses.cpu().numpy(),
-            evidence=None if weighed is None else weighed.log_probs.exp().cpu().numpy(),
-            by_sentence=None if weighed is None else weighed.by_sentence.cpu().numpy(),
-        )
 
 
 def read_passage(passage: Passage) -> tuple[Sentence, ...]:
@@ -248,18 +195,26 @@ def _checked_top(top: int | None, member: Model) -> int:
     return member.hypotheses if top is None else top
 
 
-def _listed(story: Story, questions: Questions, said: Predictions, row: int, top: int) -> list[Answer]:
-    """The best answers to one of many questions, from the bare probabilities."""
-    where = said.of(row)
-    pi, p = said.final[where], said.first[where]
-    e = None if said.evidence is None else said.evidence[where]
+def _ranked(story: Story, questions: Questions, row: int, views: Sequence[View], top: int) -> list[Answer]:
+    """The best answers to one of the questions, from what each member made of it."""
     phrases = questions.candidates.row(row).tolist()
+    pi = np.mean([view.final for view in views], axis=0)
+    p = np.mean([view.first for view in views], axis=0)
+    attention = _mean([view.attention for view in views if view.attention is not None])
     answers = []
     for n in np.lexsort((-p, -pi))[:top].tolist():
         words = questions.words(phrases[n])
-        tested = float(e[n]) if e is not None and e[n] > 0 else None
-        answers.append(Answer(" ".join(words), float(p[n]), tested, float(pi[n]), story.mentions(words), None, None))
+        tests = [view.tested[n] for view in views if n in view.tested]  # e is the mean of those who tested it
+        e = float(np.mean([test.e for test in tests])) if tests else None
+        evidence = _mean([test.by_sentence for test in tests if test.by_sentence is not None])
+        answers.append(
+            Answer(" ".join(words), float(p[n]), e, float(pi[n]), story.mentions(words), attention, evidence)
+        )
     return answers
+
+
+def _mean(values: list[np.ndarray]) -> tuple[float, ...] | None:
+    return tuple(np.mean(values, axis=0).tolist()) if values else None
 
 
 def _given(candidates: Sequence[str] | None) -> tuple[Words, ...]:
@@ -272,17 +227,3 @@ def _given(candidates: Sequence[str] | None) -> tuple[Words, ...]:
     if not distinct:
         raise BadExample("no candidates are given; leave them out to let every word of the passage be one")
     return distinct
-
-
-def _evidence(views: Sequence[View], row: int, candidate: int) -> tuple[float | None, tuple[float, ...] | None]:
-    """e of a candidate and its score after each sentence, averaged over the members that put it to the test."""
-    e, scores = [], []
-    for view in views:
-        if view.tested is None or view.evidence is None or view.by_sentence is None:
-            continue
-        for place in np.flatnonzero(view.tested[row] == candidate).tolist():
-            e.append(view.evidence[row, place])
-            scores.append(view.by_sentence[row, place])
-    if not e:
-        return None, None
-    return float(np.mean(e)), tuple(np.mean(scores, axis=0).tolist())

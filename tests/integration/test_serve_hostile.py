@@ -11,7 +11,7 @@ import httpx
 import pytest
 from serving import FLOOD, QUESTION, call, client_of, run
 
-from epireader.answer import Reader, Story
+from epireader.answer import Reader
 from epireader.serve.app import create_app
 from epireader.serve.settings import ServeSettings
 
@@ -161,13 +161,13 @@ def test_a_flood_is_refused_at_once_and_what_was_begun_is_finished(
     reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = create_app(ServeSettings(queue=8), {"default": reader})
-    go, ask_all = threading.Event(), Story.ask_all
+    go, answer_all = threading.Event(), Reader.answer_all
 
-    def slowly(self: Story, *given: Any, **named: Any) -> Any:
+    def slowly(self: Reader, *given: Any, **named: Any) -> Any:
         assert go.wait(30)
-        return ask_all(self, *given, **named)
+        return answer_all(self, *given, **named)
 
-    monkeypatch.setattr(Story, "ask_all", slowly)
+    monkeypatch.setattr(Reader, "answer_all", slowly)
 
     async def flood() -> tuple[list[httpx.Response], httpx.Response]:
         async with client_of(app) as client:

@@ -92,6 +92,10 @@ class Sizes:
         """The shape of the smallest batch that holds these questions."""
         return Shape(**{field.name: int(getattr(self, field.name)[rows].max()) for field in fields(self)})
 
+    def so_far(self, rows: np.ndarray) -> "Sizes":
+        """The sizes of the smallest batch that holds the first of these questions, the first two, and so on."""
+        return Sizes(**{field.name: np.maximum.accumulate(getattr(self, field.name)[rows]) for field in fields(self)})
+
 
 @dataclass(frozen=True)
 class Shape:

@@ -53,11 +53,11 @@ class LanguageModelReader(ReaderModule):
         initialise_lstm(self.recurrence)
         nn.init.zeros_(self.next_word.bias)
 
-    def read_passage(self, batch: Batch) -> Float[Tensor, "batch two hid"]:
+    def read_passage(self, batch: Batch) -> Float[Tensor, "batch 1 two_hid"]:
         """The LSTM's output and its cell after the last word."""
         return self._read_passage(batch)[1]
 
-    def forward(self, batch: Batch, passage_states: Float[Tensor, "batch two hid"] | None = None) -> Reading:
+    def forward(self, batch: Batch, passage_states: Float[Tensor, "batch 1 two_hid"] | None = None) -> Reading:
         """Read a batch. While training only the right answer is filled in: the others would take as long again."""
         every = torch.arange(batch.candidates.shape[1], device=batch.row.device).expand(len(batch), -1)
         chosen = batch.answer.clamp(min=0)[:, None] if self.training else every
@@ -77,18 +77,19 @@ class LanguageModelReader(ReaderModule):
             raise ValueError("a language model's loss needs a reading made with gradients and without passage states")
         return Loss(-reading.log_likelihood.masked_fill(~batch.answer_mask, 0.0).sum() / len(batch))
 
-    def _read_passage(self, batch: Batch) -> tuple[Float[Tensor, "batch doc hid"], Float[Tensor, "batch two hid"]]:
+    def _read_passage(self, batch: Batch) -> tuple[Float[Tensor, "batch doc hid"], Float[Tensor, "batch 1 two_hid"]]:
         states, (output, cell) = self._recur(right_aligned(batch.passage))
-        return states, torch.stack([output[0], cell[0]], dim=1)
+        return states, torch.cat([output, cell], dim=-1).transpose(0, 1)
 
     def _continue(
-        self, passage_states: Float[Tensor, "batch two hid"], statements: Int[Tensor, "batch hyp word"]
+        self, passage_states: Float[Tensor, "batch 1 two_hid"], statements: Int[Tensor, "batch hyp word"]
     ) -> Float[Tensor, "batch hyp word"]:
         """The log-probability of every word that follows the passage; 0 for padding."""
         rows = statements.flatten(0, 1)
-        output, cell = passage_states.repeat_interleave(statements.shape[1], dim=0).transpose(0, 1).contiguous()
-        states, _ = self._recur(rows, (output[None], cell[None]))
-        before = torch.cat([output[:, None], states[:, :-1]], dim=1)
+        whole = passage_states.repeat_interleave(statements.shape[1], dim=0)
+        output, cell = (part.transpose(0, 1).contiguous() for part in whole.chunk(2, dim=-1))
+        states, _ = self._recur(rows, (output, cell))
+        before = torch.cat([output.transpose(0, 1), states[:, :-1]], dim=1)
         return self._log_probs(before, rows, rows != PAD_ID).view(statements.shape)
 
     def _likelihood(

@@ -49,7 +49,10 @@ class ReaderModule(nn.Module):
     """What a reader must do. It is built from its settings and the number of words in the vocabulary."""
 
     def read_passage(self, batch: Batch) -> Float[Tensor, "batch doc out"] | None:
-        """What can be made of the passages before the questions are known, to be handed to `forward`; None: nothing."""
+        """What can be made of the passages before the questions are known, to be handed to `forward`; None: nothing.
+
+        It is a state for each word, or one for the whole passage (`batch 1 out`), and does not depend on the padding.
+        """
         del batch
         return None
 

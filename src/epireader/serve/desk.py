@@ -47,6 +47,14 @@ class Kept:
         return max(len(self.story.words), len(self.story.text) // CHARACTERS_OF_A_WORD)
 
 
+@dataclass(frozen=True)
+class Opened:
+    """A task with its passage at hand."""
+
+    task: Task
+    kept: Kept
+
+
 class Desk:
     def __init__(self, readers: Mapping[str, Reader], settings: ServeSettings, metrics: Metrics) -> None:
         self._readers = readers
@@ -55,31 +63,41 @@ class Desk:
         self._stories = StoryCache(settings.cache_words)
 
     def answer_all(self, tasks: list[Task]) -> list[bytes | Exception]:
-        """A response for each task. Questions about the same passage are read together, whoever asked them."""
+        """A response for each task. Questions are read together, whoever asked them and about whatever passage."""
         self._metrics.batch.observe(len(tasks))
-        groups: dict[tuple[str, str], list[int]] = {}
-        for number, task in enumerate(tasks):
-            groups.setdefault((task.model, task.passage), []).append(number)
         responses: dict[int, bytes | Exception] = {}
-        for numbers in groups.values():
-            together = [tasks[number] for number in numbers]
-            responses.update(zip(numbers, self._answer_group(together), strict=True))
+        groups: dict[tuple[str, int], dict[int, Opened]] = {}
+        for number, task in enumerate(tasks):
+            try:
+                groups.setdefault((task.model, task.top), {})[number] = self._open(task)
+            except Exception as error:
+                responses[number] = error
+        for group in groups.values():
+            responses.update(zip(group, self._answer_group(list(group.values())), strict=True))
         self._metrics.kept.set(self._stories.size)
         return [responses[number] for number in range(len(tasks))]
 
-    def _answer_group(self, tasks: list[Task]) -> list[bytes | Exception]:
-        """Responses to tasks about one passage. If one of them fails, each is tried by itself: it spoils no other."""
-        try:
-            return [*self._answer_together(tasks)]
-        except Exception as error:
-            return [error] if len(tasks) == 1 else [self._answer_group([task])[0] for task in tasks]
+    def _open(self, task: Task) -> Opened:
+        """Whatever is wrong with a task itself is found here, before it is read with others."""
+        kept = self._passage(task)
+        for asked in task.questions:
+            kept.story.example(asked)
+        return Opened(task, kept)
 
-    def _answer_together(self, tasks: list[Task]) -> Iterator[bytes]:
-        kept = self._passage(tasks[0])
-        questions = [asked for task in tasks for asked in task.questions]
-        answers = iter(self._ask(kept.story, questions, max(task.top for task in tasks)))
-        for task in tasks:
-            yield encoded(task, kept, list(islice(answers, len(task.questions))))
+    def _answer_group(self, opened: list[Opened]) -> list[bytes | Exception]:
+        """Responses to tasks for one model. If one of them fails, each is tried by itself: it spoils no other."""
+        try:
+            return [*self._answer_together(opened)]
+        except Exception as error:
+            return [error] if len(opened) == 1 else [self._answer_group([one])[0] for one in opened]
+
+    def _answer_together(self, opened: list[Opened]) -> Iterator[bytes]:
+        questions = [(one.kept.story, asked) for one in opened for asked in one.task.questions]
+        first = opened[0].task
+        answers = iter(self._readers[first.model].answer_all(questions, top=first.top, why=True))
+        self._metrics.questions.inc(len(questions))
+        for one in opened:
+            yield encoded(one.task, one.kept, list(islice(answers, len(one.task.questions))))
 
     def _passage(self, task: Task) -> Kept:
         kept = self._stories.get(task.model, task.passage)
@@ -94,16 +112,6 @@ class Desk:
         kept = Kept(story, outline(story))
         self._stories.put(task.model, kept)
         return kept
-
-    def _ask(self, story: Story, questions: list[Asked], top: int) -> list[list[Answer]]:
-        """Answers in passes of bounded size: a pass holds every sentence padded to the longest, for each question."""
-        slots = len(story.sentences) * max(len(sentence) for sentence in story.sentences)
-        at_once = max(1, self._settings.batch_slots // slots)
-        answers: list[list[Answer]] = []
-        for start in range(0, len(questions), at_once):
-            answers += story.ask_all(questions[start : start + at_once], top=top)
-        self._metrics.questions.inc(len(questions))
-        return answers
 
 
 class StoryCache:
@@ -146,7 +154,7 @@ def encoded(task: Task, kept: Kept, answers: list[list[Answer]]) -> bytes:
     """The response to a task, as schemas.py describes it."""
     if not task.questions:
         return kept.outline
-    results = [answered(asked, found, task.top) for asked, found in zip(task.questions, answers, strict=True)]
+    results = [answered(asked, found) for asked, found in zip(task.questions, answers, strict=True)]
     body = {"model": task.model, **(results[0] if task.single else {"results": results})}
     return _json(body)[:-1] + b"," + kept.outline[1:]
 
@@ -161,10 +169,10 @@ def outline(story: Story) -> bytes:
     return _json({"words": words, "sentences": sentences})
 
 
-def answered(asked: Asked, answers: list[Answer], top: int) -> dict[str, Any]:
+def answered(asked: Asked, answers: list[Answer]) -> dict[str, Any]:
     return {
         "question": asked.question,
-        "answers": [_answer(answer) for answer in answers[:top]],
+        "answers": [_answer(answer) for answer in answers],
         "attention": _rounded(answers[0].attention),
     }
 

@@ -26,7 +26,6 @@ class ServeSettings:
     candidate_characters: int = _setting(100, "The longest candidate.")
     queue: int = _setting(128, "How many requests may be at hand; more are answered with 503.")
     batch: int = _setting(32, "How many requests are taken from the queue at once.")
-    batch_slots: int = _setting(40_000, "The size of a pass through the model: questions x sentences x longest one.")
     cache_words: int = _setting(100_000, "How much of the passages read is kept, in words (about 1 KB each).")
     threads: int = _setting(1, "Processor threads of the model.")
     body_seconds: int = _setting(10, "How long the body of a request may take to arrive.")

@@ -1,13 +1,18 @@
-"""Questions about one passage are read together, one bad question spoils no other, and what is kept is bounded."""
+"""Whatever is asked at once is read together, one bad request spoils no other, and what is kept is bounded."""
 
 import json
+from collections.abc import Iterator
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from epireader.answer import Asked, Reader, Story
 from epireader.data.example import BadExample
+from epireader.readers import passes as passes_module
+from epireader.readers.floors import floor_model
 from epireader.serve.desk import Desk, Kept, StoryCache, Task, load_readers
 from epireader.serve.errors import Refusal
 from epireader.serve.metrics import Metrics
@@ -15,6 +20,10 @@ from epireader.serve.settings import ServeSettings
 
 GOAT = "Ann had a goat and Tom a cow. The goat ran off. Tom laughed."
 BOAT = "The boat was red. Sam rowed the boat to the mill."
+TALE = (
+    "The miller kept a dog and a Grompf. The dog ran to the river, and the Grompf went after it. "
+    "Nobody at the mill had seen either of them since noon, said the miller."
+)
 
 
 @pytest.fixture(scope="module")
@@ -26,36 +35,82 @@ def desk(reader: Reader, **limits: int) -> Desk:
     return Desk({"default": reader}, ServeSettings(**limits), Metrics())
 
 
-def one(passage: str, question: str, *, top: int = 2, single: bool = True) -> Task:
-    return Task("default", passage, (Asked(question),), top, single)
+def one(passage: str, question: str, candidates: list[str] | None = None, *, top: int = 2, single: bool = True) -> Task:
+    return Task("default", passage, (Asked(question, candidates),), top, single)
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def asked(reader: Reader) -> Iterator[list[int]]:
     """How many questions each pass through the model had."""
     sizes: list[int] = []
-    ask_all = Story.ask_all
-
-    def counted(self: Story, questions: list[Asked], *, top: int | None = None) -> object:
-        sizes.append(len(questions))
-        return ask_all(self, questions, top=top)
-
-    monkeypatch.setattr(Story, "ask_all", counted)
-    return sizes
+    hook = reader.members[0].module.register_forward_pre_hook(lambda _, given: sizes.append(len(given[0])))
+    yield sizes
+    hook.remove()
 
 
-def test_questions_about_one_passage_are_read_together_whoever_asked(reader: Reader, asked: list[int]) -> None:
-    tasks = [one(GOAT, "The XXXXX ran."), one(BOAT, "The XXXXX was red."), one(GOAT, "XXXXX laughed.")]
-    responses = desk(reader).answer_all(tasks)
-    assert asked == [2, 1]
-    for task, response in zip(tasks, responses, strict=True):
+@pytest.fixture
+def encoded(reader: Reader) -> Iterator[list[int]]:
+    """How many passages were encoded each time."""
+    sizes: list[int] = []
+    encoder = reader.members[0].module.extractor.passage_encoder
+    hook = encoder.register_forward_hook(lambda _, given, __: sizes.append(len(given[0])))
+    yield sizes
+    hook.remove()
+
+
+MANY = [
+    one(GOAT, "The XXXXX ran."),
+    one(TALE, "The miller had lost his XXXXX.", ["dog", "Grompf", "river", "the mill"], top=2),
+    one(BOAT, "The XXXXX was red."),
+    one(GOAT, "XXXXX laughed.", ["Ann", "Tom"]),
+    one(TALE, "XXXXX ran to the river."),
+]
+
+
+def test_whatever_is_asked_at_once_is_read_in_one_pass(reader: Reader, asked: list[int], encoded: list[int]) -> None:
+    responses = desk(reader).answer_all(MANY)
+    assert asked == [5]
+    assert encoded == [3]
+    for task, response in zip(MANY, responses, strict=True):
         assert isinstance(response, bytes)
-        body = json.loads(response)
-        expected = reader.read(task.passage).ask(task.questions[0].question, top=2)
-        assert body["question"] == task.questions[0].question
-        assert [answer["text"] for answer in body["answers"]] == [answer.text for answer in expected]
-        assert body["answers"][0]["pi"] == pytest.approx(expected[0].pi, abs=1e-5)
-        assert body["answers"][0]["evidence"] == pytest.approx(expected[0].evidence, abs=1e-4)
+        (alone,) = desk(reader).answer_all([task])
+        assert isinstance(alone, bytes)
+        same(json.loads(response), json.loads(alone))
+        story = reader.read(task.passage)
+        expected = story.ask(task.questions[0].question, task.questions[0].candidates, top=2)
+        assert json.loads(response)["answers"][0]["pi"] == pytest.approx(expected[0].pi, abs=1e-5)
+
+
+def same(one: Any, other: Any) -> None:
+    """Equal, numbers to rounding."""
+    assert type(one) is type(other)
+    if isinstance(one, dict):
+        assert one.keys() == other.keys()
+        for key in one:
+            same(one[key], other[key])
+    elif isinstance(one, list):
+        assert len(one) == len(other)
+        for first, second in zip(one, other, strict=True):
+            same(first, second)
+    elif isinstance(one, float):
+        np.testing.assert_allclose(one, other, atol=1e-4)
+    else:
+        assert one == other
+
+
+def test_every_model_reads_what_it_is_asked(reader: Reader, asked: list[int]) -> None:
+    floor = Reader([floor_model("last-mentioned")])
+    tasks = [
+        one(GOAT, "The XXXXX ran."),
+        Task("floor", GOAT, (Asked("XXXXX"),), 2, single=True),
+        one(BOAT, "The XXXXX was red."),
+    ]
+    responses = Desk({"default": reader, "floor": floor}, ServeSettings(), Metrics()).answer_all(tasks)
+    bodies = [json.loads(response) for response in responses if isinstance(response, bytes)]
+    assert [body["model"] for body in bodies] == ["default", "floor", "default"]
+    assert bodies[1]["answers"][0]["text"] == "."
+    assert bodies[1]["attention"] is None
+    assert asked == [2]
 
 
 def test_everyone_gets_as_many_answers_as_they_asked_for(reader: Reader) -> None:
@@ -65,13 +120,29 @@ def test_everyone_gets_as_many_answers_as_they_asked_for(reader: Reader) -> None
     assert first["answers"] == second["answers"][:1]
 
 
-def test_one_bad_question_spoils_no_other(reader: Reader) -> None:
-    tasks = [one(GOAT, "The XXXXX ran."), one(GOAT, "no blank"), one(" ", "XXXXX"), one(BOAT, "The XXXXX.")]
-    good, blankless, empty, other = desk(reader).answer_all(tasks)
+def test_one_bad_request_spoils_no_other(reader: Reader, asked: list[int]) -> None:
+    long = "word " * 50
+    tasks = [one(GOAT, "The XXXXX ran."), one(GOAT, "no blank"), one(" ", "XXXXX"), one(long, "XXXXX"), MANY[1]]
+    good, blankless, empty, too_long, other = desk(reader, words=40).answer_all(tasks)
     assert isinstance(good, bytes)
     assert isinstance(other, bytes)
     assert isinstance(blankless, BadExample)
     assert isinstance(empty, BadExample)
+    assert isinstance(too_long, Refusal)
+    assert asked == [2]
+
+
+def test_one_that_breaks_the_model_spoils_no_other(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer_all = Reader.answer_all
+
+    def break_on_boats(self: Reader, questions: list[tuple[Story, Asked]], **options: Any) -> object:
+        if any(story.text == BOAT for story, _ in questions):
+            raise MemoryError("too much")
+        return answer_all(self, questions, **options)
+
+    monkeypatch.setattr(Reader, "answer_all", break_on_boats)
+    responses = desk(reader).answer_all(MANY)
+    assert [type(response) for response in responses] == [bytes, bytes, MemoryError, bytes, bytes]
 
 
 def test_places_are_places_in_the_passage(reader: Reader) -> None:
@@ -100,22 +171,22 @@ def test_a_passage_that_is_too_long_is_refused_with_both_numbers(reader: Reader)
     assert "17 words; at most 5" in response.sentence
 
 
-def test_a_pass_through_the_model_is_bounded(reader: Reader, asked: list[int]) -> None:
-    questions = tuple(Asked("The XXXXX ran.") for _ in range(7))
-    desk(reader, batch_slots=60).answer_all([Task("default", GOAT, questions, 1)])
-    assert asked == [2, 2, 2, 1]
-    asked.clear()
-    desk(reader, batch_slots=1).answer_all([Task("default", GOAT, questions[:2], 1)])
-    assert asked == [1, 1]
+def test_a_pass_through_the_model_is_bounded(reader: Reader, asked: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passes_module, "LARGEST_PASS", 1)
+    desk(reader).answer_all(MANY)
+    assert asked == [1] * 5
 
 
-def test_a_passage_is_read_once_for_many_questions(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_passage_is_read_once_for_many_questions(
+    reader: Reader, encoded: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     read: list[str] = []
     monkeypatch.setattr(Reader, "read", lambda self, text: read.append(text) or Story(self, text))
     here = desk(reader)
-    for question in ("The XXXXX ran.", "XXXXX laughed."):
-        here.answer_all([one(GOAT, question)])
-    assert read == [GOAT]
+    for tasks in ([MANY[0], MANY[3]], MANY, MANY):
+        here.answer_all(tasks)
+    assert read == [GOAT, TALE, BOAT]
+    assert encoded == [1, 2]
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 30)), max_size=60), st.integers(1, 80))

@@ -71,4 +71,4 @@ def test_the_limits_in_the_docs_are_the_limits() -> None:
     for row in rows:
         for option in re.findall(r"`--([\w-]+)`", row):
             assert f"{getattr(ServeSettings(), option.replace('-', '_')):,}" in row, row
-    assert all(f"--{name.replace('_', '-')}" in text for name in ("batch", "batch_slots", "body_seconds"))
+    assert all(f"--{name.replace('_', '-')}" in text for name in ("batch", "cache_words", "body_seconds"))

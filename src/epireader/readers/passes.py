@@ -1,0 +1,136 @@
+"""Questions about any passages in passes of bounded size: which are read together, and what a reader makes of them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from epireader.data.batches import Batch, BatchCutter
+from epireader.data.questions import Sizes
+from epireader.readers.reading import ReaderModule, Reading
+
+QUESTIONS_AT_ONCE = 64
+LARGEST_PASS = 4_000_000
+"""In the numbers that `room` counts. Larger passes are no faster on a CPU: their tables leave its cache."""
+MOST_PADDING = 2
+STATES_OF_A_WORD = 256
+STEADY_WORDS = 100
+"""What a pass takes however short its passage is, in words of one: short ones are worth padding."""
+
+
+@dataclass(eq=False)
+class Notes:
+    """What readers made of a passage before they knew a question."""
+
+    states: dict[ReaderModule, Float[Tensor, "doc out"]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class View:
+    """What one reader made of one question, as plain numbers without padding."""
+
+    final: np.ndarray
+    first: np.ndarray
+    attention: np.ndarray | None
+    tested: dict[int, "Tested"]
+    """By the number of the candidate."""
+
+
+@dataclass(frozen=True)
+class Tested:
+    """What came of putting a candidate to the test."""
+
+    e: float
+    by_sentence: np.ndarray | None
+
+
+def room(sizes: Sizes) -> np.ndarray:
+    """How many numbers a question takes: each of its words has states and is compared with question and candidates."""
+    words = STEADY_WORDS + sizes.words + sizes.question
+    return np.asarray(words * (STATES_OF_A_WORD + sizes.question + sizes.candidates * sizes.phrase))
+
+
+def plan_passes(sizes: Sizes) -> Iterator[np.ndarray]:
+    """The questions of each pass, the largest first.
+
+    No question is padded to more than twice the room it takes alone, and no pass takes more than `LARGEST_PASS`,
+    unless one question does.
+    """
+    alone = room(sizes)
+    order = np.argsort(-alone, kind="stable")
+    while len(order):
+        rows = order[:QUESTIONS_AT_ONCE]
+        padded = room(sizes.so_far(rows))
+        fits = (padded <= MOST_PADDING * alone[rows]) & (padded * np.arange(1, len(rows) + 1) <= LARGEST_PASS)
+        count = max(1, len(rows) if fits.all() else int(fits.argmin()))
+        yield rows[:count]
+        order = order[count:]
+
+
+@torch.inference_mode()
+def read_pass(
+    module: ReaderModule, cutter: BatchCutter, rows: np.ndarray, notes: Sequence[Notes], *, why: bool
+) -> list[View]:
+    """What a reader makes of each of the questions, whose passages the notes are about.
+
+    A passage is read at most once. With `why` its notes keep what was made of it, and views have all there is to tell.
+    """
+    states = _passage_states(module, cutter, rows, notes, keep=why)
+    return _views(module(_cut(cutter, rows), states), cutter.sizes, rows, why=why)
+
+
+def _cut(cutter: BatchCutter, rows: np.ndarray) -> Batch:
+    return cutter.cut(torch.from_numpy(rows), cutter.sizes.of(rows))
+
+
+def _passage_states(
+    module: ReaderModule, cutter: BatchCutter, rows: np.ndarray, notes: Sequence[Notes], *, keep: bool
+) -> Float[Tensor, "batch doc out"] | None:
+    known = {note: note.states[module] for note in notes if module in note.states}
+    unread = {note: row for note, row in zip(notes, rows.tolist(), strict=True) if note not in known}
+    if unread:
+        made = module.read_passage(_cut(cutter, np.array(list(unread.values()))))
+        if made is None:
+            return None
+        for (note, row), states in zip(unread.items(), made, strict=True):
+            known[note] = states[: cutter.sizes.words[row]]
+            if keep:
+                note.states[module] = known[note].clone()  # not a part of the whole batch, which would stay with it
+    return pad_sequence([known[note] for note in notes], batch_first=True)
+
+
+def _views(reading: Reading, sizes: Sizes, rows: np.ndarray, *, why: bool) -> list[View]:
+    final, first = _plain(reading.log_probs.exp()), _plain(reading.first_log_probs.exp())
+    attention = _plain(reading.log_attention.exp()) if why and reading.log_attention is not None else None
+    tests = _tests(reading, sizes.sentences[rows], why=why)
+    return [
+        View(
+            final=final[n, : sizes.candidates[row]],
+            first=first[n, : sizes.candidates[row]],
+            attention=None if attention is None else attention[n, : sizes.words[row]],
+            tested=tests[n],
+        )
+        for n, row in enumerate(rows)
+    ]
+
+
+def _tests(reading: Reading, sentences: np.ndarray, *, why: bool) -> list[dict[int, Tested]]:
+    if reading.evidence is None:
+        return [{} for _ in sentences]
+    chosen, e = _plain(reading.evidence.hypotheses).tolist(), _plain(reading.evidence.log_probs.exp()).tolist()
+    scores = _plain(reading.evidence.by_sentence)
+    return [
+        {
+            candidate: Tested(e[n][place], scores[n, place, :count] if why else None)
+            for place, candidate in enumerate(chosen[n])
+        }
+        for n, count in enumerate(sentences)
+    ]
+
+
+def _plain(values: Tensor) -> np.ndarray:
+    return values.cpu().numpy()
