@@ -4,5 +4,9 @@ import importlib.util
 
 from jaxtyping import install_import_hook
 
+if importlib.util.find_spec("triton"):
+    # Before the hook: Triton compiles a function's source, so nothing may be wrapped around it.
+    importlib.import_module("epireader.layers.fused.gru")
+    importlib.import_module("epireader.layers.fused.lstm")
 if importlib.util.find_spec("beartype"):
     install_import_hook("epireader", "beartype.beartype")

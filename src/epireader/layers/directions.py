@@ -1,12 +1,14 @@
 """What all recurrences over padded sequences share: where they end, how they are read backwards, how they begin."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
-
-from epireader.layers.streams import side_by_side
 
 
 @dataclass(frozen=True)
@@ -17,33 +19,35 @@ class Encoded:
     final: Float[Tensor, "batch out"]
 
 
-class BothDirections(nn.Module):
+Recurrence = TypeVar("Recurrence", bound=nn.Module)
+
+
+class BothDirections(nn.Module, Generic[Recurrence]):
     """Two recurrences with weights of their own, one reading forwards and one backwards.
 
     A word's state is both directions' states side by side. The final state is the last forward state beside the
     first backward one: each has read the whole sequence.
     """
 
-    def __init__(self, forwards: nn.Module, backwards: nn.Module) -> None:
+    def __init__(self, forwards: Recurrence, backwards: Recurrence) -> None:
         super().__init__()
         self.forwards = forwards
         self.backwards = backwards
 
     def forward(self, inputs: Float[Tensor, "batch n in"], mask: Bool[Tensor, "batch n"]) -> Encoded:
-        forwards, (states, final) = side_by_side(
-            lambda: self.forwards(inputs, mask), lambda: self._read_backwards(inputs, mask), [inputs, mask]
+        forwards: Encoded = self.forwards(inputs, mask)
+        backwards = self._read_backwards(inputs, mask)
+        return Encoded(
+            torch.cat([forwards.states, backwards.states], dim=-1), torch.cat([forwards.final, backwards.final], dim=-1)
         )
-        return Encoded(torch.cat([forwards.states, states], dim=-1), torch.cat([forwards.final, final], dim=-1))
 
-    def _read_backwards(
-        self, inputs: Float[Tensor, "batch n in"], mask: Bool[Tensor, "batch n"]
-    ) -> tuple[Float[Tensor, "batch n hid"], Float[Tensor, "batch hid"]]:
+    def _read_backwards(self, inputs: Float[Tensor, "batch n in"], mask: Bool[Tensor, "batch n"]) -> Encoded:
         # Reversed within its length, not as a whole: padding must stay behind the words.
         length = mask.sum(dim=1, keepdim=True)
         position = torch.arange(inputs.shape[1], device=inputs.device)
         mirror = torch.where(position < length, length - 1 - position, position)
-        read = self.backwards(reordered(inputs, mirror), mask)
-        return reordered(read.states, mirror), read.final
+        read: Encoded = self.backwards(reordered(inputs, mirror), mask)
+        return Encoded(reordered(read.states, mirror), read.final)
 
 
 def ended(states: Float[Tensor, "batch n hid"], mask: Bool[Tensor, "batch n"]) -> Encoded:
@@ -66,3 +70,42 @@ def initialise(recurrence: nn.RNNBase) -> None:
         fill = nn.init.orthogonal_ if "weight_hh" in name else nn.init.xavier_uniform_
         for gate in parameter.split(recurrence.hidden_size):
             fill(gate)
+
+
+FUSED_SIZES = (16, 32, 64, 128, 256)
+
+
+def can_be_fused(inputs: Tensor, hidden_dim: int) -> bool:
+    """Whether all steps can be one kernel: on a GPU, where products may be rounded as TF32 rounds them."""
+    rounded = torch.get_float32_matmul_precision() != "highest" or torch.is_autocast_enabled(inputs.device.type)
+    return inputs.device.type == "cuda" and rounded and hidden_dim in FUSED_SIZES
+
+
+def stacked(ways: Sequence[nn.Module], name: str) -> Float[Tensor, "way *weight"]:
+    """One weight of each direction."""
+    return torch.stack([getattr(way, name) for way in ways])
+
+
+def weights_of(recurrence: nn.RNNBase) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Weight and bias of the input, weight and bias of the state."""
+    input_weight, state_weight, input_bias, state_bias = (getattr(recurrence, f"{name}_l0") for name in WEIGHTS)
+    return input_weight, input_bias, state_weight, state_bias
+
+
+WEIGHTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+_plainly = ContextVar("_plainly", default=False)
+
+
+@contextmanager
+def step_by_step() -> Iterator[None]:
+    """Here, recurrences that are not fused are computed with plain operations, a step at a time: slow, but with them
+    `torch.func.vmap` can read with several readers at once, which it cannot with `torch.nn.GRU`."""
+    token = _plainly.set(True)
+    try:
+        yield
+    finally:
+        _plainly.reset(token)
+
+
+def is_step_by_step() -> bool:
+    return _plainly.get()

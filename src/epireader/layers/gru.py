@@ -1,9 +1,20 @@
 """Gated recurrent units over padded sequences, in one direction or both."""
 
+import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
+from torch.nn.functional import linear
 
-from epireader.layers.directions import BothDirections, Encoded, ended, initialise
+from epireader.layers.directions import (
+    BothDirections,
+    Encoded,
+    can_be_fused,
+    ended,
+    initialise,
+    is_step_by_step,
+    stacked,
+    weights_of,
+)
 
 
 class GRU(nn.Module):
@@ -18,12 +29,50 @@ class GRU(nn.Module):
         initialise(self.recurrence)
 
     def forward(self, inputs: Float[Tensor, "batch n in"], mask: Bool[Tensor, "batch n"]) -> Encoded:
-        states, _ = self.recurrence(inputs)
+        if can_be_fused(inputs, self.recurrence.hidden_size):
+            return read_fused([self.recurrence], inputs, mask)
+        states = read_stepwise(self.recurrence, inputs) if is_step_by_step() else self.recurrence(inputs)[0]
         return ended(states, mask)
 
 
-class BiGRU(BothDirections):
+class BiGRU(BothDirections[GRU]):
     """Two GRUs, one reading forwards and one backwards (section 3.2)."""
 
     def __init__(self, input_dim: int, hidden_dim: int) -> None:
         super().__init__(GRU(input_dim, hidden_dim), GRU(input_dim, hidden_dim))
+
+    def forward(self, inputs: Float[Tensor, "batch n in"], mask: Bool[Tensor, "batch n"]) -> Encoded:
+        if can_be_fused(inputs, self.forwards.recurrence.hidden_size):
+            return read_fused([self.forwards.recurrence, self.backwards.recurrence], inputs, mask)
+        return super().forward(inputs, mask)
+
+
+def read_fused(ways: list[nn.GRU], inputs: Float[Tensor, "batch n in"], mask: Bool[Tensor, "batch n"]) -> Encoded:
+    """What one GRU makes of a sequence, or two that read it both ways."""
+    from epireader.layers.fused.gru import fused_gru  # Triton is there where a GPU is
+
+    hidden = ways[0].hidden_size
+    recurrent_bias = stacked(ways, "bias_hh_l0")
+    # The new gate's recurrent bias stands inside the reset gate's product; the other two can be added with the input.
+    outside = torch.cat([recurrent_bias[:, : 2 * hidden], torch.zeros_like(recurrent_bias[:, 2 * hidden :])], dim=1)
+    bias = stacked(ways, "bias_ih_l0") + outside
+    gates = linear(inputs, stacked(ways, "weight_ih_l0").flatten(0, 1), bias.flatten()).unflatten(-1, (len(ways), -1))
+    new_bias = recurrent_bias[:, 2 * hidden :]
+    states, final = fused_gru(gates[None], stacked(ways, "weight_hh_l0")[None], new_bias[None], mask.sum(dim=1)[None])
+    return Encoded(states[0].flatten(2), final[0].flatten(1))
+
+
+def read_stepwise(gru: nn.GRU, inputs: Float[Tensor, "batch n in"]) -> Float[Tensor, "batch n hid"]:
+    """The states, from plain operations alone."""
+    input_weight, input_bias, state_weight, state_bias = weights_of(gru)
+    given = linear(inputs, input_weight, input_bias)
+    state = torch.zeros_like(given[:, 0, : gru.hidden_size])
+    states = []
+    for at_word in given.unbind(dim=1):
+        in_reset, in_update, in_new = at_word.chunk(3, dim=-1)
+        from_reset, from_update, from_new = linear(state, state_weight, state_bias).chunk(3, dim=-1)
+        update = torch.sigmoid(in_update + from_update)
+        new = torch.tanh(in_new + torch.sigmoid(in_reset + from_reset) * from_new)
+        state = new + update * (state - new)
+        states.append(state)
+    return torch.stack(states, dim=1)

@@ -7,8 +7,18 @@ zero, the forget gate's too: no reader here asks for another start.
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
+from torch.nn.functional import linear
 
-from epireader.layers.directions import BothDirections, Encoded, ended, initialise
+from epireader.layers.directions import (
+    BothDirections,
+    Encoded,
+    can_be_fused,
+    ended,
+    initialise,
+    is_step_by_step,
+    stacked,
+    weights_of,
+)
 
 
 class LSTM(nn.Module):
@@ -20,6 +30,10 @@ class LSTM(nn.Module):
         initialise(self.recurrence)
 
     def forward(self, inputs: Float[Tensor, "batch n in"], mask: Bool[Tensor, "batch n"]) -> Encoded:
+        if can_be_fused(inputs, self.recurrence.hidden_size):
+            return read_fused([self.recurrence], inputs, mask)
+        if is_step_by_step():
+            return ended(read_stepwise(self.recurrence, inputs), mask)
         # In half precision on a GPU only: many CPUs have no such LSTM and refuse it.
         half = torch.is_autocast_enabled(inputs.device.type) and inputs.device.type != "cpu"
         with torch.autocast(inputs.device.type, enabled=half):
@@ -27,8 +41,38 @@ class LSTM(nn.Module):
         return ended(states, mask)
 
 
-class BiLSTM(BothDirections):
+class BiLSTM(BothDirections[LSTM]):
     """Two LSTMs, one reading forwards and one backwards."""
 
     def __init__(self, input_dim: int, hidden_dim: int) -> None:
         super().__init__(LSTM(input_dim, hidden_dim), LSTM(input_dim, hidden_dim))
+
+    def forward(self, inputs: Float[Tensor, "batch n in"], mask: Bool[Tensor, "batch n"]) -> Encoded:
+        if can_be_fused(inputs, self.forwards.recurrence.hidden_size):
+            return read_fused([self.forwards.recurrence, self.backwards.recurrence], inputs, mask)
+        return super().forward(inputs, mask)
+
+
+def read_fused(ways: list[nn.LSTM], inputs: Float[Tensor, "batch n in"], mask: Bool[Tensor, "batch n"]) -> Encoded:
+    """What one LSTM makes of a sequence, or two that read it both ways."""
+    from epireader.layers.fused.lstm import fused_lstm  # Triton is there where a GPU is
+
+    bias = stacked(ways, "bias_ih_l0") + stacked(ways, "bias_hh_l0")
+    gates = linear(inputs, stacked(ways, "weight_ih_l0").flatten(0, 1), bias.flatten()).unflatten(-1, (len(ways), -1))
+    states, final = fused_lstm(gates[None], stacked(ways, "weight_hh_l0")[None], mask.sum(dim=1)[None])
+    return Encoded(states[0].flatten(2), final[0].flatten(1))
+
+
+def read_stepwise(lstm: nn.LSTM, inputs: Float[Tensor, "batch n in"]) -> Float[Tensor, "batch n hid"]:
+    """The states, from plain operations alone."""
+    input_weight, input_bias, state_weight, state_bias = weights_of(lstm)
+    given = linear(inputs, input_weight, input_bias)
+    state = cell = torch.zeros_like(given[:, 0, : lstm.hidden_size])
+    states = []
+    for at_word in given.unbind(dim=1):
+        gates = at_word + linear(state, state_weight, state_bias)
+        input_gate, forget, new, output = gates.chunk(4, dim=-1)
+        cell = torch.sigmoid(forget) * cell + torch.sigmoid(input_gate) * torch.tanh(new)
+        state = torch.sigmoid(output) * torch.tanh(cell)
+        states.append(state)
+    return torch.stack(states, dim=1)

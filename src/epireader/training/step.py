@@ -139,10 +139,16 @@ def places(weights: Sequence[Tensor]) -> tuple[int, ...]:
     return tuple(weight.data_ptr() for weight in weights)
 
 
-ROUNDING = Shape(words=64, sentences=4, question=16, candidates=5, phrase=1)
+ROUNDING = Shape(words=64, sentences=4, question=16, candidates=10, phrase=1)
 
 
 def rounded_up(shape: Shape) -> Shape:
-    """The shape with every size rounded up to a multiple of its own."""
-    sizes = {field.name: getattr(ROUNDING, field.name) for field in fields(Shape)}
-    return Shape(**{name: -(-getattr(shape, name) // step) * step for name, step in sizes.items()})
+    """The shape with every size rounded up: to a multiple of its own, or of a quarter of the power of two below it."""
+    return Shape(
+        **{field.name: _round(getattr(shape, field.name), getattr(ROUNDING, field.name)) for field in fields(Shape)}
+    )
+
+
+def _round(size: int, least: int) -> int:
+    step = max(least, (1 << max(size.bit_length() - 1, 0)) // 4)
+    return -(-size // step) * step

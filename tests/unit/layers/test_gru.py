@@ -11,6 +11,7 @@ from reference.small import roughened
 from reference.weights import part, weights_of
 from torch import Tensor
 
+from epireader.layers.directions import step_by_step
 from epireader.layers.gru import GRU, BiGRU
 
 seeds = st.integers(0, 10_000)
@@ -145,3 +146,15 @@ def test_weights_start_orthogonal_and_glorot_gate_by_gate_and_biases_at_zero() -
     assert 0.7 * bound < gru.weight_ih_l0.abs().max().item() <= bound
     assert not gru.bias_ih_l0.any()
     assert not gru.bias_hh_l0.any()
+
+
+@pytest.mark.parametrize("make", [GRU, BiGRU])
+def test_step_by_step_it_is_the_same_gru(make: type) -> None:
+    torch.manual_seed(0)
+    encoder = make(3, 4)
+    inputs, mask = torch.randn(2, 5, 3), torch.tensor([[True] * 5, [True] * 2 + [False] * 3])
+    together = encoder(inputs, mask)
+    with step_by_step():
+        stepwise = encoder(inputs, mask)
+    torch.testing.assert_close(stepwise.states[mask], together.states[mask])
+    torch.testing.assert_close(stepwise.final, together.final)

@@ -1,6 +1,5 @@
 """One step of training."""
 
-from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -105,12 +104,15 @@ def test_the_number_that_shuffles_changes_with_the_epoch_alone(corpus: Corpus) -
 
 def test_shapes_are_rounded_up_so_that_there_are_few_of_them() -> None:
     assert rounded_up(Shape(words=1, sentences=1, question=1, candidates=1, phrase=1)) == Shape(
-        words=64, sentences=4, question=16, candidates=5, phrase=1
+        words=64, sentences=4, question=16, candidates=10, phrase=1
     )
     exact = Shape(words=128, sentences=20, question=32, candidates=10, phrase=3)
     assert rounded_up(exact) == exact
-    over = Shape(**{field.name: getattr(exact, field.name) + 1 for field in fields(Shape)})
-    assert rounded_up(over) == Shape(words=192, sentences=24, question=48, candidates=15, phrase=4)
+    over = Shape(words=129, sentences=21, question=33, candidates=11, phrase=4)
+    assert rounded_up(over) == Shape(words=192, sentences=24, question=48, candidates=20, phrase=4)
+    assert rounded_up(Shape(words=1100, sentences=41, question=16, candidates=70, phrase=1)) == Shape(
+        words=1280, sentences=48, question=16, candidates=80, phrase=1
+    )
 
 
 def test_weights_that_moved_are_noticed() -> None:

@@ -1,0 +1,192 @@
+"""What the fused recurrences share: how programs divide the work, and how they talk to each other.
+
+One program reads a few rows in one direction from the first word to the last. Its recurrent weights stay on the chip,
+its state never leaves it, and the inputs of the next steps are fetched while this one is computed. What does not depend
+on the step before (the input's products, the weights' gradients) is left to large matrix products outside.
+
+Where the weights are too many for one multiprocessor, several programs share a row block: each owns some of the units
+and tells the others its part of the state through memory. A slot that has not been written yet holds NaN, so the value
+itself shows whether it is there. All programs of a launch must then run at once: a launch takes only so many rows.
+
+Products take half-precision inputs (as precise as TF32's) and are summed in single precision.
+"""
+
+# ruff: noqa: N803
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, untyped-decorator"
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+import triton
+import triton.language as tl
+from jaxtyping import Float
+from torch import Tensor
+
+WARPS = 8
+PATIENCE = tl.constexpr(1 << 16)
+"""How often a program looks for another's values before it goes on without: a mistake must not hang the GPU."""
+
+
+def parts_of(hidden: int) -> int:
+    """Into how many programs the units are split, so that each can keep its weights on the chip."""
+    return 1 if hidden <= 128 else (hidden // 128) ** 2
+
+
+@dataclass(frozen=True)
+class Launch:
+    """The rows one launch reads, and how they are shared out."""
+
+    first: int
+    last: int
+    rows: int
+    """How many a program reads at once."""
+    parts: int
+    ways: int
+    readers: int
+
+    @property
+    def blocks(self) -> int:
+        return -(-(self.last - self.first) // self.rows)
+
+    @property
+    def grid(self) -> tuple[int, int, int]:
+        return self.blocks * self.parts, self.ways, self.readers
+
+
+def launches(states: Float[Tensor, "reader batch n way hid"]) -> Iterator[Launch]:
+    """One launch for all rows; several where programs wait for each other and not all of them fit on the GPU at once."""
+    readers, batch, _, ways, hidden = states.shape
+    parts = parts_of(hidden)
+    groups = parts * ways * readers
+    room = multiprocessors(states.device)
+    if parts == 1:
+        rows = 8 if -(-batch // 8) * groups <= room else 16  # few rows make a quick step
+        yield Launch(0, batch, rows, parts, ways, readers)
+        return
+    if groups > room:
+        raise ValueError(f"{readers} readers of {hidden} units are too many to be trained together on this GPU")
+    # Half of the GPU for each, so that two launches on two streams fit.
+    most = max(room // 2 // groups, 1) * 8
+    for first in range(0, batch, most):
+        yield Launch(first, min(first + most, batch), 8, parts, ways, readers)
+
+
+def multiprocessors(device: torch.device) -> int:
+    return torch.cuda.get_device_properties(device).multi_processor_count if device.type == "cuda" else 4
+
+
+def mailbox(states: Float[Tensor, "reader batch n way hid"], launch: Launch, values: int) -> Float[Tensor, "..."]:
+    """Where programs that share a row block tell each other what they computed; NaN until they have."""
+    if launch.parts == 1:
+        return states.new_empty(1, dtype=torch.half)
+    readers, _, words, ways, hidden = states.shape
+    return states.new_full(
+        (readers, ways, launch.blocks, words, values, launch.rows, hidden), torch.nan, dtype=torch.half
+    )
+
+
+def as_readers(size: int, dims: Sequence[int | None], tensors: Sequence[Tensor]) -> list[Tensor]:
+    """Under `vmap`: what is mapped over becomes more readers, which one launch takes together."""
+    return [
+        (tensor.expand(size, *tensor.shape) if dim is None else tensor.movedim(dim, 0)).flatten(0, 1)
+        for tensor, dim in zip(tensors, dims, strict=True)
+    ]
+
+
+def half_scale(*grads: Float[Tensor, "reader ..."]) -> Float[Tensor, " reader"]:
+    """What the gradients are multiplied by so that the largest that comes from outside is 1.
+
+    Half precision then has room for sums over many words above it, and for seven digits below.
+    """
+    largest = torch.stack([grad.flatten(1).abs().amax(dim=1) for grad in grads]).amax(dim=0)
+    return 1.0 / largest.float().clamp(min=1e-30)
+
+
+def weight_grads(
+    gate_grads: Float[Tensor, "reader batch n way gates"], states: Float[Tensor, "reader batch n way hid"]
+) -> Float[Tensor, "reader way gates hid"]:
+    """Each gate's gradient times the state it was computed from, summed over all words."""
+    ways = []
+    for way in range(states.shape[3]):
+        now, before = (slice(1, None), slice(None, -1)) if way == 0 else (slice(None, -1), slice(1, None))
+        grads = gate_grads[:, :, now, way].flatten(1, 2)
+        ways.append(grads.mT @ states[:, :, before, way].flatten(1, 2).to(grads.dtype))
+    return torch.stack(ways, dim=1)
+
+
+if triton.knobs.runtime.interpret:
+
+    @triton.jit
+    def tanh(x):
+        return 1.0 - 2.0 / (1.0 + tl.exp(2.0 * x))
+
+else:
+
+    @triton.jit
+    def tanh(x):
+        """One instruction, with about the precision that the products before it have."""
+        return tl.inline_asm_elementwise("tanh.approx.f32 $0, $1;", "=f,f", [x], tl.float32, is_pure=True, pack=1)
+
+
+@triton.jit
+def sigmoid(x):
+    return 0.5 + 0.5 * tanh(0.5 * x)
+
+
+@triton.jit
+def weights_to(weights, gate, unit, source, HIDDEN: tl.constexpr):
+    """One gate's weights, from every unit of the state before to the given units: (unit, source)."""
+    return tl.load(weights + (gate * HIDDEN + unit[:, None]) * HIDDEN + source[None, :]).to(tl.float16)
+
+
+@triton.jit
+def weights_back(weights, gate, unit, source, HIDDEN: tl.constexpr):
+    """The same read the other way, for gradients: from every unit of the gate to the given units of the state."""
+    return tl.load(weights + (gate * HIDDEN + source[None, :]) * HIDDEN + unit[:, None]).to(tl.float16)
+
+
+@triton.jit
+def half(x):
+    return tl.clamp(x, -65504.0, 65504.0).to(tl.float16)
+
+
+@triton.jit
+def tell(mailbox, own, row, unit, HIDDEN: tl.constexpr):
+    """Let the other programs of a row block know this one's values. NaN is sent as 0: it would mean "not there yet"."""
+    tl.store(mailbox + row[None, :] * HIDDEN + unit[:, None], tl.where(own == own, half(own), 0.0))
+
+
+@triton.jit
+def hear(mailbox, row, source, HIDDEN: tl.constexpr):
+    """The values of all units, as soon as all programs of the row block have told theirs."""
+    place = mailbox + row[None, :] * HIDDEN + source[:, None]
+    values = tl.load(place, volatile=True)
+    tries = 0
+    while (tl.max(tl.where(values == values, 0, 1)) > 0) & (tries < PATIENCE):
+        values = tl.load(place, volatile=True)
+        tries += 1
+    return values
+
+
+@triton.jit
+def bits(value):
+    return value.to(tl.float16).to(tl.int16, bitcast=True).to(tl.int64) & 0xFFFF
+
+
+@triton.jit
+def packed(a, b, c, d):
+    """Four values in half precision as one number: one store is quicker than four."""
+    return bits(a) | (bits(b) << 16) | (bits(c) << 32) | (bits(d) << 48)
+
+
+@triton.jit
+def unpacked(four, PLACE: tl.constexpr):
+    """One of them again."""
+    return (four >> (16 * PLACE)).to(tl.int16).to(tl.float16, bitcast=True).to(tl.float32)
+
+
+@triton.jit
+def fetch(place, live):
+    """Read a value in single precision; 0 where there is no word."""
+    return tl.load(place, mask=live, other=0.0).to(tl.float32)

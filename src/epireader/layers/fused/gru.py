@@ -1,0 +1,222 @@
+"""A GRU's chain of steps as one kernel: what `torch.nn.GRU` computes, in both directions and for several readers at once."""
+
+# ruff: noqa: N803, N806
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, untyped-decorator"
+
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from epireader.layers.fused.chain import (
+    WARPS,
+    as_readers,
+    fetch,
+    half,
+    half_scale,
+    hear,
+    launches,
+    mailbox,
+    packed,
+    sigmoid,
+    tanh,
+    tell,
+    unpacked,
+    weight_grads,
+    weights_back,
+    weights_to,
+)
+
+
+def fused_gru(
+    gates: Float[Tensor, "reader batch n way three_hid"],
+    weights: Float[Tensor, "reader way three_hid hid"],
+    new_bias: Float[Tensor, "reader way hid"],
+    lengths: Int[Tensor, "reader batch"],
+) -> tuple[Float[Tensor, "reader batch n way hid"], Float[Tensor, "reader batch way hid"]]:
+    """The state after every word, and after the last: the second way reads each row from its last word to its first.
+
+    `gates` is what the input gives the reset, update and new gates, with all biases but `new_bias`, the new gate's
+    recurrent one. The states of padding are zero.
+    """
+    states, final, _ = FusedGRU.apply(gates, weights, new_bias, lengths, torch.is_grad_enabled())
+    return states, final
+
+
+class FusedGRU(torch.autograd.Function):
+    """Also gives what the backward pass needs, where the result will be learnt from."""
+
+    @staticmethod
+    def forward(
+        gates: Tensor, weights: Tensor, new_bias: Tensor, lengths: Tensor, learns: bool
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        readers, batch, words, ways, _ = gates.shape
+        hidden = weights.shape[-1]
+        states = gates.new_zeros(readers, batch, words, ways, hidden)
+        final = gates.new_empty(readers, batch, ways, hidden)
+        saved = torch.empty_like(states, dtype=torch.int64) if learns else gates.new_empty(readers, dtype=torch.int64)
+        given = [gates.contiguous(), weights.contiguous(), new_bias.contiguous(), lengths.int().contiguous()]
+        for launch in launches(states):
+            forward_kernel[launch.grid](
+                *given, states, final, saved, mailbox(states, launch, 1),
+                launch.first, launch.last, batch, words,
+                hidden, launch.parts, launch.rows, ways, learns, num_warps=WARPS,
+            )  # fmt: skip
+        return states, final, saved
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:
+        _, weights, _, lengths, _ = inputs
+        states, _, saved = output
+        ctx.mark_non_differentiable(saved)
+        ctx.save_for_backward(weights, lengths, states, saved)
+
+    @staticmethod
+    def backward(ctx: Any, state_grads: Tensor, final_grads: Tensor, _: Any) -> tuple[Tensor | None, ...]:
+        weights, lengths, states, saved = ctx.saved_tensors
+        _, batch, words, ways, hidden = states.shape
+        gate_grads = states.new_zeros(*states.shape[:-1], 3 * hidden)
+        new_grads = torch.zeros_like(states)
+        given = [state_grads.contiguous(), final_grads.contiguous(), states, saved, weights.contiguous()]
+        for launch in launches(states):
+            backward_kernel[launch.grid](
+                *given, lengths.int().contiguous(), half_scale(state_grads, final_grads), gate_grads, new_grads,
+                mailbox(states, launch, 3), launch.first, launch.last, batch, words,
+                hidden, launch.parts, launch.rows, ways, num_warps=WARPS,
+            )  # fmt: skip
+        recurrent = torch.cat(
+            [weight_grads(gate_grads[..., : 2 * hidden], states), weight_grads(new_grads, states)], dim=2
+        )
+        return gate_grads, recurrent.to(weights.dtype), new_grads.sum(dim=(1, 2), dtype=weights.dtype), None, None
+
+    @staticmethod
+    def vmap(info: Any, dims: tuple[int | None, ...], *inputs: Any) -> tuple[Any, Any]:
+        outputs = FusedGRU.apply(*as_readers(info.batch_size, dims[:4], inputs[:4]), inputs[4])
+        return tuple(output.unflatten(0, (info.batch_size, -1)) for output in outputs), (0, 0, 0)
+
+
+@triton.jit
+def forward_kernel(
+    gates, weights, new_bias, lengths, states, final, saved, mailbox, first, last, batch, words,
+    HIDDEN: tl.constexpr, PARTS: tl.constexpr, ROWS: tl.constexpr, WAYS: tl.constexpr, SAVE: tl.constexpr,
+):  # fmt: skip
+    UNITS: tl.constexpr = HIDDEN // PARTS
+    block, part = tl.program_id(0) // PARTS, tl.program_id(0) % PARTS
+    way, reader = tl.program_id(1), tl.program_id(2)
+    within = tl.arange(0, ROWS)
+    row = first + block * ROWS + within
+    source = tl.arange(0, HIDDEN)
+    unit = part * UNITS + tl.arange(0, UNITS)
+    there = row < last
+    length = tl.load(lengths + reader * batch + row, mask=there, other=0)
+    longest = tl.max(length)
+    weights += (reader * WAYS + way) * 3 * HIDDEN * HIDDEN
+    to_reset = weights_to(weights, 0, unit, source, HIDDEN)
+    to_update = weights_to(weights, 1, unit, source, HIDDEN)
+    to_new = weights_to(weights, 2, unit, source, HIDDEN)
+    bias = tl.load(new_bias + (reader * WAYS + way) * HIDDEN + unit).to(tl.float32)[:, None]
+    text = (reader * batch + row).to(tl.int64) * words
+    blocks = tl.num_programs(0) // PARTS
+    mailbox += ((reader * WAYS + way) * blocks + block).to(tl.int64) * words * ROWS * HIDDEN
+
+    state = tl.zeros([UNITS, ROWS], tl.float32)
+    everyone = tl.zeros([HIDDEN, ROWS], tl.float16)
+    for t in tl.range(0, longest, num_stages=3):
+        live = (t < length)[None, :]
+        spot = (text + tl.where(way == 1, length - 1 - t, t)) * WAYS + way
+        at = spot[None, :] * HIDDEN + unit[:, None]
+        given = gates + (spot * 3 * HIDDEN)[None, :] + unit[:, None]
+        in_reset = fetch(given, live)
+        in_update = fetch(given + HIDDEN, live)
+        in_new = fetch(given + 2 * HIDDEN, live)
+
+        reset = sigmoid(tl.dot(to_reset, everyone, in_reset))
+        update = sigmoid(tl.dot(to_update, everyone, in_update))
+        from_state = tl.dot(to_new, everyone) + bias
+        new = tanh(in_new + reset * from_state)
+        state = tl.where(live, new + update * (state - new), state)
+        if PARTS == 1:
+            everyone = state.to(tl.float16)
+        else:
+            slot = mailbox + t.to(tl.int64) * ROWS * HIDDEN
+            tell(slot, state, within, unit, HIDDEN)
+            everyone = hear(slot, within, source, HIDDEN)
+        tl.store(states + at, state, mask=live)
+        if SAVE:
+            tl.store(saved + at, packed(reset, update, new, from_state), mask=live)
+    end = ((reader * batch + row) * WAYS + way)[None, :] * HIDDEN + unit[:, None]
+    tl.store(final + end, state, mask=there[None, :])
+
+
+@triton.jit
+def backward_kernel(
+    state_grads, final_grads, states, saved, weights, lengths, scale, gate_grads, new_grads, mailbox, first, last, batch, words,
+    HIDDEN: tl.constexpr, PARTS: tl.constexpr, ROWS: tl.constexpr, WAYS: tl.constexpr,
+):  # fmt: skip
+    """The gradients of what the input gave the gates, and (`new_grads`) of what the state gave the new value.
+
+    Inside, gradients are multiplied by `scale`.
+    """
+    UNITS: tl.constexpr = HIDDEN // PARTS
+    block, part = tl.program_id(0) // PARTS, tl.program_id(0) % PARTS
+    way, reader = tl.program_id(1), tl.program_id(2)
+    within = tl.arange(0, ROWS)
+    row = first + block * ROWS + within
+    source = tl.arange(0, HIDDEN)
+    unit = part * UNITS + tl.arange(0, UNITS)
+    there = row < last
+    length = tl.load(lengths + reader * batch + row, mask=there, other=0)
+    longest = tl.max(length)
+    up = tl.load(scale + reader)
+    down = 1.0 / up
+    weights += (reader * WAYS + way) * 3 * HIDDEN * HIDDEN
+    from_reset = weights_back(weights, 0, unit, source, HIDDEN)
+    from_update = weights_back(weights, 1, unit, source, HIDDEN)
+    from_new = weights_back(weights, 2, unit, source, HIDDEN)
+    text = (reader * batch + row).to(tl.int64) * words
+    blocks = tl.num_programs(0) // PARTS
+    mailbox += ((reader * WAYS + way) * blocks + block).to(tl.int64) * words * 3 * ROWS * HIDDEN
+
+    to_earlier = tl.where(way == 1, WAYS * HIDDEN, -WAYS * HIDDEN)
+    end = ((reader * batch + row) * WAYS + way)[None, :] * HIDDEN + unit[:, None]
+    carried = fetch(final_grads + end, there[None, :]) * up
+    for back in tl.range(0, longest, num_stages=3):
+        t = longest - 1 - back
+        live = (t < length)[None, :]
+        spot = (text + tl.where(way == 1, length - 1 - t, t)) * WAYS + way
+        at = spot[None, :] * HIDDEN + unit[:, None]
+        kept = tl.load(saved + at, mask=live, other=0)
+        reset, update = unpacked(kept, 0), unpacked(kept, 1)
+        new, from_state = unpacked(kept, 2), unpacked(kept, 3)
+        earlier = fetch(states + at + to_earlier, live & (t > 0))
+        given = fetch(state_grads + at, live)
+
+        grad = carried + given * up
+        to_new = grad * (1.0 - update) * (1.0 - new * new)
+        to_update = grad * (earlier - new) * update * (1.0 - update)
+        to_reset = to_new * from_state * reset * (1.0 - reset)
+        through = to_new * reset
+        if PARTS == 1:
+            all_reset = half(to_reset)
+            all_update = half(to_update)
+            all_new = half(through)
+        else:
+            slot = mailbox + back.to(tl.int64) * 3 * ROWS * HIDDEN
+            tell(slot, to_reset, within, unit, HIDDEN)
+            tell(slot + ROWS * HIDDEN, to_update, within, unit, HIDDEN)
+            tell(slot + 2 * ROWS * HIDDEN, through, within, unit, HIDDEN)
+            all_reset = hear(slot, within, source, HIDDEN)
+            all_update = hear(slot + ROWS * HIDDEN, within, source, HIDDEN)
+            all_new = hear(slot + 2 * ROWS * HIDDEN, within, source, HIDDEN)
+        to_earlier_state = tl.dot(from_reset, all_reset, grad * update)
+        to_earlier_state = tl.dot(from_update, all_update, to_earlier_state)
+        to_earlier_state = tl.dot(from_new, all_new, to_earlier_state)
+        carried = tl.where(live, to_earlier_state, carried)
+        to = gate_grads + (spot * 3 * HIDDEN)[None, :] + unit[:, None]
+        tl.store(to, to_reset * down, mask=live)
+        tl.store(to + HIDDEN, to_update * down, mask=live)
+        tl.store(to + 2 * HIDDEN, to_new * down, mask=live)
+        tl.store(new_grads + at, through * down, mask=live)
