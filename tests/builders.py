@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,6 +13,7 @@ from epireader.data.example import BLANK, Example
 from epireader.data.questions import Lexicon, QuestionsBuilder
 from epireader.data.statistics import StatisticsCounter
 from epireader.data.vocabulary import Vocabulary
+from epireader.evaluation.results import Result
 
 
 def example(
@@ -99,3 +101,15 @@ def toy_corpus(folder: Path, *, train: int = 200, valid: int = 40, seed: int = 0
     folder.mkdir(parents=True)
     write_corpus(folder, builders, CorpusRecord(made_by="tests", sources=(), options={}, skipped=0, statistics=figures))
     return open_corpus(folder)
+
+
+def result(**changes: Any) -> Result:
+    """A line of results."""
+    figures = {"accuracy": {"extractor": 0.5, "final": 0.75}}
+    values: dict[str, Any] = {
+        "set": "CBT-R NE", "corpus": "c0ffee", "reader": "as-reader", "preset": "as-reader", "seed": 0,
+        "overrides": [], "embeddings": None, "max_minutes": 0.0, "finished": True, "epochs": 4, "best_epoch": 2,
+        "seconds": 59.0, "parameters": 1000, "valid": figures, "test": figures, "version": "0", "torch": "2",
+        "device": "CPU", "date": "2026-11-15", "command": "epireader reproduce corpora/cbt-ne --out results",
+    }  # fmt: skip
+    return Result(**{**values, **changes})

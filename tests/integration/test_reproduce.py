@@ -97,7 +97,8 @@ def test_the_command_of_a_row_gives_that_row_again(
 def test_what_is_there_is_not_made_again(whole: Path, corpus: Path, capsys: Captured) -> None:
     before = (whole / "results.jsonl").read_bytes()
     assert call("reproduce", corpus, *READERS, *SETTINGS, "--out", whole, "--device", "cpu") == 0
-    assert capsys.readouterr() == ("", f"{whole / 'results.jsonl'} has all 5 rows\n")
+    said = f"{whole / 'results.jsonl'} has all 5 rows; 'epireader table {whole}' shows them\n"
+    assert capsys.readouterr() == ("", said)
     assert (whole / "results.jsonl").read_bytes() == before
 
 
@@ -211,3 +212,21 @@ def test_a_comparison_that_cannot_be_had_is_refused_before_anything_is_trained(
 def test_two_ways_to_give_seeds_are_one_too_many(corpus: Path, tmp_path: Path, capsys: Captured) -> None:
     assert call("reproduce", corpus, "--seeds", 2, "--seed", 1, "--out", tmp_path / "out") == 2
     assert "give either --seeds or --seed, not both" in capsys.readouterr().err
+
+
+def test_the_rows_stand_in_the_table_in_each_of_its_forms(whole: Path, capsys: Captured) -> None:
+    test = {line["reader"]: 100 * line["test"]["accuracy"]["final"] for line in lines_of(whole)}
+    assert call("table", whole, "--json") == 0
+    shown = json.loads(capsys.readouterr().out)
+    lines = {line["name"]: line for part in shown["parts"] for line in part["lines"]}
+    name = "AS Reader, " + ", ".join(sorted(SIZES))
+    (column,) = lines[name]["columns"]
+    assert (column["set"], column["published"], column["seeds"]) == ("CBT-R NE", False, [0])
+    assert column["test"]["mean"] == pytest.approx(test["as-reader"])
+    assert len(shown["commands"]) == 2, "floors, and readers of one seed"
+    for form in ([], ["--markdown"]):
+        assert call("table", whole / "results.jsonl", *form) == 0
+        out = capsys.readouterr().out
+        assert f" / {test['random']:4.1f}" in out.replace("|", "")
+        assert "They are not CBT" in out
+        assert all(command in out for command in shown["commands"])

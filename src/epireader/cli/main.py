@@ -19,6 +19,7 @@ COMMANDS = {
     "compare": "Test whether one reader is better than another.",
     "ensemble": "Join several runs into one model.",
     "reproduce": "Train and measure every reader of the paper's comparison.",
+    "table": "Show the paper's table with figures measured here.",
     "grid": "Train a reader with every setting of a grid.",
     "make-questions": "Make cloze questions from a book.",
     "serve": "Serve the page and the HTTP API.",

@@ -111,7 +111,7 @@ def carry_out_all(tasks: list["Task"], out: Path, processes: "Processes") -> Non
         say(f"{task.title}: {figures(result)}")
     if failed:
         raise RowsFailed(f"{failed} of {len(tasks)} rows failed; the same command tries them again")
-    say(f"{results} has all {len(tasks)} rows")
+    say(f"{results} has all {len(tasks)} rows; 'epireader table {out}' shows them")
 
 
 def in_one_sentence(error: Exception) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
+from epireader.data.known_sets import set_name
 from epireader.data.questions import LEXICON_START, Questions, QuestionsBuilder
 from epireader.data.ragged import Ragged
 from epireader.data.statistics import Statistics
@@ -64,6 +65,13 @@ class Corpus:
     @property
     def splits(self) -> tuple[str, ...]:
         return tuple(split for split in SPLITS if split in self.record.statistics)
+
+    @property
+    def set(self) -> str:
+        """What its questions are called in a table: `CBT-R NE`."""
+        sizes = {split: figures.questions for split, figures in self.record.statistics.items()}
+        sources = [source.name for source in self.record.sources]
+        return set_name(self.folder.resolve().name, sources, self.record.options.get("kind"), sizes)
 
     def questions(self, split: str) -> Questions:
         if split not in self.splits:

@@ -5,9 +5,9 @@ rebuilt one, and its name says so: CBT-R NE, CBT-R CN, CNN-R. So a figure can ne
 """
 
 import re
+from collections.abc import Mapping, Sequence
 
 from epireader.data.cbt import kind_of
-from epireader.data.corpus import Corpus
 
 OFFICIAL_SIZES = {
     "CBT NE": {"train": 108_719, "valid": 2_000, "test": 2_500},
@@ -19,14 +19,16 @@ OFFICIAL_SIZES = {
 _CNN = re.compile(r"cnn(?![a-z])", re.IGNORECASE)
 
 
-def set_name(corpus: Corpus) -> str:
-    """`CBT NE`, `CNN-R` and so on; for a corpus of another kind the name of its folder, in lower case."""
-    official = _known(corpus)
+def set_name(folder: str, sources: Sequence[str], kind: str | None, sizes: Mapping[str, int]) -> str:
+    """`CBT NE`, `CNN-R` and so on; for a corpus of another kind the name of its folder, in lower case.
+
+    `kind` is what it was prepared with (`--kind`), `sizes` are the questions in each split.
+    """
+    official = _known(folder, sources, kind)
     if official is None:
-        return corpus.folder.resolve().name.lower()
-    sizes = {split: figures.questions for split, figures in corpus.record.statistics.items()}
-    family, _, kind = official.partition(" ")
-    return official if sizes == OFFICIAL_SIZES[official] else f"{family}-R {kind}".strip()
+        return folder.lower()
+    family, _, part = official.partition(" ")
+    return official if sizes == OFFICIAL_SIZES[official] else f"{family}-R {part}".strip()
 
 
 def official_name(name: str) -> str | None:
@@ -35,13 +37,10 @@ def official_name(name: str) -> str | None:
     return name if name in OFFICIAL_SIZES else None
 
 
-def _known(corpus: Corpus) -> str | None:
+def _known(folder: str, sources: Sequence[str], kind: str | None) -> str | None:
     """The set a corpus has the form of: CBT by the kind asked for or its files' names, CNN by a name that begins so."""
-    record = corpus.record
-    kind = record.options.get("kind")
-    kinds = {kind} if kind else {kind_of(source.name) for source in record.sources}
+    kinds = {kind} if kind else set(map(kind_of, sources))
     name = f"CBT {kinds.pop()}" if len(kinds) == 1 else ""
     if name in OFFICIAL_SIZES:
         return name
-    names = [source.name for source in record.sources] + [corpus.folder.resolve().name]
-    return "CNN" if not kind and any(map(_CNN.match, names)) else None
+    return "CNN" if not kind and any(map(_CNN.match, (*sources, folder))) else None

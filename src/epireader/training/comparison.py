@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from epireader.data.corpus import Corpus
-from epireader.data.known_sets import official_name, set_name
+from epireader.data.known_sets import official_name
+from epireader.evaluation.published import EPIREADER_PRESETS, GIVEN_VECTORS, compared_on
 from epireader.evaluation.results import Result
 from epireader.files import sha256_of
 from epireader.readers import READERS
@@ -15,15 +16,6 @@ from epireader.readers.floors import FLOORS
 from epireader.settings import BadSetting, nearest, parse_override
 from epireader.training.config import Config, as_file_name, load_config, presets, run_name
 
-EPIREADER_PRESETS = {"CBT NE": "cbt-ne", "CBT CN": "cbt-cn", "CNN": "cnn"}
-COMPARED = {
-    "CBT NE": ("language-model", "memory", "as-reader", "epireader"),
-    "CBT CN": ("language-model", "memory", "as-reader", "epireader"),
-    "CNN": ("deep-lstm", "attentive", "impatient", "memory", "as-reader", "stanford", "epireader"),
-}
-"""The readers of each half of Table 2."""
-BEGIN_WITH_VECTORS = ("stanford",)
-"""Readers whose authors began with word vectors made elsewhere; the others begin at random."""
 EVERY_READER = "all"
 
 
@@ -52,9 +44,9 @@ class Task:
     overrides: tuple[str, ...] = ()
     embeddings: Path | None = None
 
-    @cached_property
+    @property
     def set(self) -> str:
-        return set_name(self.corpus)
+        return self.corpus.set
 
     @cached_property
     def checksum(self) -> str:
@@ -121,13 +113,13 @@ def plan(corpora: Iterable[Corpus], comparison: Comparison) -> list[Task]:
         if name not in FLOORS
     ]
     if comparison.embeddings and not any(task.embeddings for task in runs):
-        raise BadSetting(f"--embeddings is for {', '.join(BEGIN_WITH_VECTORS)}, which is not among the readers")
+        raise BadSetting(f"--embeddings is for {', '.join(map(str, GIVEN_VECTORS))}, which is not among the readers")
     return [*floors, *runs]
 
 
 def _names(corpus: Corpus, comparison: Comparison) -> Iterable[str]:
     """The readers a corpus is read by, as they were asked for, each once."""
-    compared = COMPARED.get(official_name(set_name(corpus)) or "", tuple(READERS))
+    compared = compared_on(official_name(corpus.set) or "") or tuple(READERS)
     asked: list[str] = []
     for name in comparison.readers or (*FLOORS, *compared):
         if name == EVERY_READER:
@@ -150,13 +142,13 @@ def _run(corpus: Corpus, name: str, seed: int, comparison: Comparison) -> Task:
         preset=preset,
         config=config,
         overrides=tuple(comparison.overrides),
-        embeddings=comparison.embeddings if config.reader in BEGIN_WITH_VECTORS else None,
+        embeddings=comparison.embeddings if config.reader in GIVEN_VECTORS else None,
     )
 
 
 def _epireader_preset(corpus: Corpus) -> str:
     """The EpiReader has no preset of its own name: the paper has one for each set (Table 1)."""
-    preset = EPIREADER_PRESETS.get(official_name(set_name(corpus)) or "")
+    preset = EPIREADER_PRESETS.get(official_name(corpus.set) or "")
     if preset is None:
         choices = " or ".join(f"--reader {name}" for name in EPIREADER_PRESETS.values())
         raise BadSetting(

@@ -6,19 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builders import result
 
 from epireader.evaluation.results import BadResults, Result, append_result, read_results
-
-
-def result(**changes: Any) -> Result:
-    figures = {"accuracy": {"extractor": 0.5, "final": 0.75}}
-    values: dict[str, Any] = {
-        "set": "CBT-R NE", "corpus": "c0ffee", "reader": "as-reader", "preset": "as-reader", "seed": 0,
-        "overrides": [], "embeddings": None, "max_minutes": 0.0, "finished": True, "epochs": 4, "best_epoch": 2,
-        "seconds": 59.0, "parameters": 1000, "valid": figures, "test": figures, "version": "0", "torch": "2",
-        "device": "CPU", "date": "2026-11-15", "command": "epireader reproduce",
-    }  # fmt: skip
-    return Result(**{**values, **changes})
 
 
 def test_what_is_added_is_read_back_in_order(tmp_path: Path) -> None:

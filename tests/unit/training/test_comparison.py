@@ -7,10 +7,12 @@ import pytest
 from builders import toy_corpus
 
 from epireader.data.corpus import Corpus, open_corpus
+from epireader.data.known_sets import OFFICIAL_SIZES
+from epireader.evaluation.published import compared_on
 from epireader.readers import READERS
 from epireader.readers.floors import FLOORS
 from epireader.settings import BadSetting
-from epireader.training.comparison import COMPARED, Comparison, Task, plan
+from epireader.training.comparison import Comparison, Task, plan
 from epireader.training.config import load_config
 
 
@@ -39,7 +41,7 @@ def test_by_default_a_set_has_the_floors_and_the_readers_of_its_half_of_the_tabl
     assert names(plan([corpora["cn"]], Comparison())) == [*FLOORS, *hill, "cbt-cn"]
     expected = [*FLOORS, "deep-lstm", "attentive", "impatient", "memory", "as-reader", "stanford", "cnn"]
     assert names(plan([corpora["cnn"]], Comparison())) == expected
-    assert {reader for half in COMPARED.values() for reader in half} == set(READERS)
+    assert {reader for name in OFFICIAL_SIZES for reader in compared_on(name)} == set(READERS)
 
 
 def test_all_readers_can_be_asked_for_and_one_is_not_trained_twice(corpora: dict[str, Corpus]) -> None:
