@@ -99,9 +99,9 @@ def test_readers_trained_at_once_are_those_trained_alone(tmp_path: Path, preset:
     corpus = toy_corpus(tmp_path / "corpus")
     here = Processes(0, 1, torch.device("cuda"))
     settings = [*SMALL, "training.max_epochs=2", "training.precision=tf32"]
-    configs = [load_config(preset, [*settings, f"training.seed={seed}"]) for seed in range(3)]
-    together = train_together(corpus, configs, tmp_path / "together", here, Watch())
-    for (folder, progress), config in zip(together.items(), configs, strict=True):
+    configs = {tmp_path / str(n): load_config(preset, [*settings, f"training.seed={n}"]) for n in range(3)}
+    together = train_together(corpus, configs, tmp_path / "standing", here, Watch())
+    for (folder, progress), config in zip(together.items(), configs.values(), strict=True):
         alone = train(corpus, config, tmp_path / "alone" / folder.name, here, Watch())
         assert progress.best_accuracy == pytest.approx(alone.best_accuracy, abs=0.06)
         if progress.best_epoch == alone.best_epoch:

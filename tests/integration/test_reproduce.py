@@ -230,3 +230,28 @@ def test_the_rows_stand_in_the_table_in_each_of_its_forms(whole: Path, capsys: C
         assert f" / {test['random']:4.1f}" in out.replace("|", "")
         assert "They are not CBT" in out
         assert all(command in out for command in shown["commands"])
+
+
+def test_all_seeds_of_a_reader_can_be_trained_at_once(whole: Path, corpus: Path, tmp_path: Path) -> None:
+    words = [
+        "reproduce",
+        corpus,
+        "--reader",
+        "as-reader",
+        *SETTINGS,
+        "--seeds",
+        2,
+        "--together",
+        "--out",
+        tmp_path / "r",
+    ]
+    assert call(*words, "--device", "cpu") == 0
+    lines = lines_of(tmp_path / "r")
+    assert [line["seed"] for line in lines] == [0, 1]
+    alone = next(line for line in lines_of(whole) if line["reader"] == "as-reader")
+    assert lines[0]["valid"]["accuracy"]["final"] == pytest.approx(alone["valid"]["accuracy"]["final"], abs=0.1)
+    assert lines[0]["epochs"] == alone["epochs"]
+    assert all(line["finished"] for line in lines)
+    before = (tmp_path / "r/results.jsonl").read_bytes()
+    assert call(*words, "--device", "cpu") == 0
+    assert (tmp_path / "r/results.jsonl").read_bytes() == before, "rows that are there are not made again"

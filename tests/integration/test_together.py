@@ -16,7 +16,7 @@ from epireader.settings import BadSetting
 from epireader.training.config import Config, load_config
 from epireader.training.loop import Interrupted, train
 from epireader.training.processes import Processes
-from epireader.training.run import RunRefused
+from epireader.training.run import Progress, RunRefused
 from epireader.training.together import train_together
 
 HERE = Processes(0, 1, torch.device("cpu"))
@@ -33,6 +33,11 @@ def weights(folder: Path) -> dict[str, torch.Tensor]:
     return load_model(folder).module.state_dict()
 
 
+def together(corpus: Corpus, configs: list[Config], out: Path, watch: Watch | None = None) -> dict[Path, Progress]:
+    runs = {out / f"seed-{config.training.seed}": config for config in configs}
+    return train_together(corpus, runs, out / "resume.safetensors", HERE, watch or Watch())
+
+
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     return toy_corpus(tmp_path_factory.mktemp("together") / "corpus")
@@ -41,7 +46,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 @pytest.mark.parametrize("preset", ["as-reader", "cbt-ne", "attentive", "impatient", "deep-lstm", "memory"])
 def test_each_becomes_what_it_would_have_become_alone(corpus: Corpus, tmp_path: Path, preset: str) -> None:
     configs = [config(preset, seed) for seed in SEEDS]
-    progresses = train_together(corpus, configs, tmp_path / "together", HERE, Watch())
+    progresses = together(corpus, configs, tmp_path / "together")
     assert list(progresses) == [tmp_path / "together" / f"seed-{seed}" for seed in SEEDS]
     for seed, own, (folder, progress) in zip(SEEDS, configs, progresses.items(), strict=True):
         alone = train(corpus, own, tmp_path / f"alone-{seed}", HERE, Watch())
@@ -55,17 +60,17 @@ def test_each_becomes_what_it_would_have_become_alone(corpus: Corpus, tmp_path: 
 
 
 def test_readers_trained_at_once_are_different_readers(corpus: Corpus, tmp_path: Path) -> None:
-    folders = list(train_together(corpus, [config("as-reader", s) for s in SEEDS], tmp_path / "t", HERE, Watch()))
+    folders = list(together(corpus, [config("as-reader", s) for s in SEEDS], tmp_path / "t"))
     first, second = weights(folders[0]), weights(folders[1])
     assert all(not torch.equal(first[name], second[name]) for name in first if "bias" not in name)
 
 
 def test_the_losses_are_those_of_single_runs(corpus: Corpus, tmp_path: Path) -> None:
-    folder = next(iter(train_together(corpus, [config("cbt-ne", s) for s in SEEDS], tmp_path / "t", HERE, Watch())))
+    folder = next(iter(together(corpus, [config("cbt-ne", s) for s in SEEDS], tmp_path / "t")))
     train(corpus, config("cbt-ne", SEEDS[0]), tmp_path / "alone", HERE, Watch())
-    together, alone = ((place / "metrics.jsonl").read_text().splitlines() for place in (folder, tmp_path / "alone"))
-    assert len(together) == len(alone)
-    for left, right in zip(map(json.loads, together), map(json.loads, alone), strict=True):
+    joint, alone = ((place / "metrics.jsonl").read_text().splitlines() for place in (folder, tmp_path / "alone"))
+    assert len(joint) == len(alone)
+    for left, right in zip(map(json.loads, joint), map(json.loads, alone), strict=True):
         kind = left.pop("kind")
         assert right.pop("kind") == kind
         assert left.keys() == right.keys()
@@ -75,12 +80,10 @@ def test_the_losses_are_those_of_single_runs(corpus: Corpus, tmp_path: Path) -> 
 
 def test_a_stopped_training_goes_on_as_if_it_had_not_been_stopped(corpus: Corpus, tmp_path: Path) -> None:
     configs = [config("as-reader", seed) for seed in SEEDS]
-    whole = train_together(corpus, configs, tmp_path / "whole", HERE, Watch())
+    whole = together(corpus, configs, tmp_path / "whole")
     with pytest.raises(Interrupted):
-        train_together(
-            corpus, configs, tmp_path / "stopped", HERE, Watch(4, lambda: signal.raise_signal(signal.SIGINT))
-        )
-    resumed = train_together(corpus, configs, tmp_path / "stopped", HERE, Watch())
+        together(corpus, configs, tmp_path / "stopped", Watch(4, lambda: signal.raise_signal(signal.SIGINT)))
+    resumed = together(corpus, configs, tmp_path / "stopped")
     for left, right in zip(whole, resumed, strict=True):
         for name, weight in weights(left).items():
             assert torch.equal(weight, weights(right)[name])
@@ -89,22 +92,24 @@ def test_a_stopped_training_goes_on_as_if_it_had_not_been_stopped(corpus: Corpus
 
 def test_a_finished_reader_is_a_finished_run_of_its_own(corpus: Corpus, tmp_path: Path) -> None:
     configs = [config("as-reader", seed) for seed in SEEDS]
-    folders = list(train_together(corpus, configs, tmp_path / "t", HERE, Watch()))
+    folders = list(together(corpus, configs, tmp_path / "t"))
     watching = Watch()
     assert train(corpus, configs[1], folders[1], HERE, watching).finished
-    assert train_together(corpus, configs, tmp_path / "t", HERE, watching)[folders[1]].finished
+    assert together(corpus, configs, tmp_path / "t", watching)[folders[1]].finished
     assert watching.steps == 0
 
 
 def test_other_readers_are_refused(corpus: Corpus, tmp_path: Path) -> None:
-    train_together(corpus, [config("as-reader", seed) for seed in SEEDS], tmp_path / "t", HERE, Watch())
+    together(corpus, [config("as-reader", seed) for seed in SEEDS], tmp_path / "t")
     with pytest.raises(RunRefused, match="not written by this training"):
-        train_together(corpus, [config("as-reader", seed) for seed in SEEDS[:2]], tmp_path / "t", HERE, Watch())
+        together(corpus, [config("as-reader", seed) for seed in SEEDS[:2]], tmp_path / "t")
 
 
 def test_several_processes_are_refused(corpus: Corpus, tmp_path: Path) -> None:
     with pytest.raises(BadSetting, match="without torchrun"):
-        train_together(corpus, [config("as-reader", 0)], tmp_path / "t", Processes(0, 2, torch.device("cpu")), Watch())
+        train_together(
+            corpus, {tmp_path: config("as-reader", 0)}, tmp_path, Processes(0, 2, torch.device("cpu")), Watch()
+        )
 
 
 def test_the_command_trains_several_readers_that_make_an_ensemble(
@@ -118,3 +123,16 @@ def test_the_command_trains_several_readers_that_make_an_ensemble(
     assert call("ensemble", *runs, "--out", tmp_path / "both") == 0
     assert call("train", corpus.folder, "--preset", "as-reader", "--seed", 1, "--seeds", 2, "--out", "x") == 2
     assert "either --seed or --seeds" in capsys.readouterr().err
+
+
+def test_when_its_time_is_over_each_can_be_gone_on_with_alone(corpus: Corpus, tmp_path: Path) -> None:
+    cut = [config("as-reader", seed, "training.max_minutes=0.0001") for seed in SEEDS]
+    folder, progress = next(iter(together(corpus, cut, tmp_path / "t").items()))
+    assert not progress.finished
+    assert progress.epoch == 1
+    whole = train(corpus, config("as-reader", SEEDS[0]), tmp_path / "alone", HERE, Watch())
+    resumed = train(corpus, config("as-reader", SEEDS[0]), folder, HERE, Watch())
+    assert resumed.total_steps == whole.total_steps
+    for name, weight in weights(tmp_path / "alone").items():
+        if resumed.best_epoch == whole.best_epoch:
+            np.testing.assert_allclose(weights(folder)[name], weight, rtol=2e-2, atol=2e-3, err_msg=name)

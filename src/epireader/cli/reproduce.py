@@ -46,6 +46,7 @@ class RowsFailed(ValueError):
     metavar="FILE",
     help="Word vectors for the Stanford reader to begin with, as in `train`.",
 )
+@click.option("--together", is_flag=True, help="Train all seeds of a reader at once: on a GPU, little longer than one.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:N.")
 def reproduce(
     corpora: tuple[Path, ...],
@@ -56,6 +57,7 @@ def reproduce(
     overrides: tuple[str, ...],
     minutes: float,
     embeddings: Path | None,
+    together: bool,
     device: str,
 ) -> None:
     """Train every reader of the paper's comparison on each prepared CORPUS, and measure it.
@@ -66,7 +68,7 @@ def reproduce(
 
     \b
     Examples:
-      epireader reproduce corpora/cbt-ne corpora/cbt-cn corpora/cnn --seeds 3 --out results
+      epireader reproduce corpora/cbt-ne corpora/cbt-cn corpora/cnn --seeds 3 --together --out results
       epireader reproduce corpora/cbt-ne --reader as-reader --reader epireader --seed 7 --minutes 10 --out results
       epireader reproduce corpora/mine --reader all --out mine
     """
@@ -84,31 +86,35 @@ def reproduce(
         embeddings=embeddings,
     )
     tasks = plan([open_corpus(corpus) for corpus in corpora], comparison)
-    carry_out_all(tasks, out, Processes(0, 1, choose_device(device)))
+    carry_out_all(tasks, out, Processes(0, 1, choose_device(device)), together=together)
 
 
-def carry_out_all(tasks: list["Task"], out: Path, processes: "Processes") -> None:
-    """One task after the other; one that fails does not keep the others from being done."""
+def carry_out_all(tasks: list["Task"], out: Path, processes: "Processes", *, together: bool) -> None:
+    """One task after the other, or all seeds of one at once; one that fails does not keep the others from being done."""
     from epireader.evaluation.results import FILE, append_result, read_results
-    from epireader.training.reproduce import carry_out
+    from epireader.training.comparison import grouped
+    from epireader.training.reproduce import carry_out, train_at_once
 
     results = out / FILE
     failed = 0
-    for number, task in enumerate(tasks, start=1):
-        if results.exists() and task.is_done(read_results(results)):
-            continue
+    for group in grouped(tasks) if together else [[task] for task in tasks]:
+        pending = [task for task in group if not (results.exists() and task.is_done(read_results(results)))]
         try:
-            with on_screen(out) as screen:
-                screen.say(f"row {number} of {len(tasks)}: {task.title}")
-                result = carry_out(task, out, processes, screen)
+            if len(pending) > 1:
+                with on_screen(out) as screen:
+                    screen.say(f"{pending[0].title} and {len(pending) - 1} more seeds at once")
+                    train_at_once(pending, out, processes, screen)
+            for task in pending:
+                with on_screen(out) as screen:
+                    screen.say(f"row {tasks.index(task) + 1} of {len(tasks)}: {task.title}")
+                    result = carry_out(task, out, processes, screen)
+                append_result(results, result)
+                say(f"{task.title}: {figures(result)}")
         except click.Abort:
             raise
         except Exception as error:
-            say(f"{task.title} failed: {in_one_sentence(error)}")
-            failed += 1
-            continue
-        append_result(results, result)
-        say(f"{task.title}: {figures(result)}")
+            say(f"{pending[0].title} failed: {in_one_sentence(error)}")
+            failed += len(pending)
     if failed:
         raise RowsFailed(f"{failed} of {len(tasks)} rows failed; the same command tries them again")
     say(f"{results} has all {len(tasks)} rows; 'epireader table {out}' shows them")

@@ -69,14 +69,15 @@ def train(
         raise click.UsageError("give either --seed or --seeds, not both")
     if seed is not None:
         overrides = (*overrides, f"training.seed={seed}")
-    configs = [load_config(preset, (*overrides, f"training.seed={n}")) for n in range(seeds or 0)]
+    several = {out / f"seed-{n}": load_config(preset, (*overrides, f"training.seed={n}")) for n in range(seeds or 0)}
     with join_processes(device) as processes:
         with on_screen(
             out, quiet=not processes.is_first, idle=f"{out} was finished before; nothing was done"
         ) as screen:
             opened = open_corpus(corpus)
-            if configs:
-                trained = train_together(opened, configs, out, processes, screen, embeddings=embeddings)
+            if several:
+                standing = out / "resume.safetensors"
+                trained = train_together(opened, several, standing, processes, screen, embeddings=embeddings)
             else:
                 config = load_config(preset, overrides)
                 trained = {out: train_reader(opened, config, out, processes, screen, embeddings=embeddings)}
@@ -84,7 +85,7 @@ def train(
             return
     if as_json:
         results = [as_result(run, progress) for run, progress in trained.items()]
-        print_json({"runs": results} if configs else results[0])
+        print_json({"runs": results} if several else results[0])
         return
     for run, progress in trained.items():
         accuracy = percent(progress.best_accuracy)

@@ -117,6 +117,14 @@ def plan(corpora: Iterable[Corpus], comparison: Comparison) -> list[Task]:
     return [*floors, *runs]
 
 
+def grouped(tasks: Iterable[Task]) -> list[list[Task]]:
+    """The tasks that differ in their seeds alone, group by group."""
+    groups: dict[tuple[object, ...], list[Task]] = {}
+    for task in tasks:
+        groups.setdefault((task.corpus.folder, task.name, task.overrides), []).append(task)
+    return list(groups.values())
+
+
 def _names(corpus: Corpus, comparison: Comparison) -> Iterable[str]:
     """The readers a corpus is read by, as they were asked for, each once."""
     compared = compared_on(official_name(corpus.set) or "") or tuple(READERS)

@@ -24,9 +24,9 @@ from epireader.settings import BadSetting
 from epireader.training.batches import TrainingBatches
 from epireader.training.config import Config, TrainingConfig, VocabularyConfig
 from epireader.training.journal import Journal
-from epireader.training.optimizer import make_optimizer
+from epireader.training.optimizer import make_optimizer, optimizer_tensors
 from epireader.training.processes import Processes
-from epireader.training.run import Progress, Run, open_run
+from epireader.training.run import Progress, Run, open_run, parameter_names
 from epireader.training.step import Step, make_step
 
 VALIDATION_BATCH = 256
@@ -143,7 +143,8 @@ class Session:
     watcher: Watcher
 
     def save(self) -> None:
-        self.run.save_progress(self.model, self.optimizer, self.clock.stamped(self.journal.kept()))
+        moments = optimizer_tensors(self.optimizer, parameter_names(self.model))
+        self.run.save_progress(self.model, moments, self.clock.stamped(self.journal.kept()))
 
     def validate(self) -> None:
         """Ask the validation questions, and keep the reader if it is the best so far."""

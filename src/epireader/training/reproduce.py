@@ -3,6 +3,7 @@
 import gc
 import shlex
 import time
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from epireader.training.comparison import Task
 from epireader.training.loop import VALIDATION_BATCH, Watcher, train
 from epireader.training.processes import Processes
 from epireader.training.run import Progress
+from epireader.training.together import train_together
 
 
 def carry_out(task: Task, out: Path, processes: Processes, watcher: Watcher) -> Result:
@@ -51,6 +53,16 @@ def carry_out(task: Task, out: Path, processes: Processes, watcher: Watcher) -> 
         date=date.today().isoformat(),
         command=command_of(task, out),
     )
+
+
+def train_at_once(tasks: Sequence[Task], out: Path, processes: Processes, watcher: Watcher) -> None:
+    """Train readers that differ in their seeds alone; `carry_out` then finds each of them trained."""
+    free_memory(processes.device)
+    configs = {out / "runs" / task.folder: task.config for task in tasks if task.config}
+    first = tasks[0]
+    seeds = ",".join(str(task.seed) for task in tasks)
+    standing = out / "runs" / first.folder.parent / f"together,seeds={seeds}.safetensors"
+    train_together(first.corpus, configs, standing, processes, watcher, embeddings=first.embeddings)
 
 
 def measure(model: Model, questions: Questions, device: torch.device) -> dict[str, Any]:

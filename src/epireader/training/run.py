@@ -26,7 +26,7 @@ from epireader.data.corpus import Corpus
 from epireader.files import folder_made_beside, sha256_of
 from epireader.readers.saved import Model, model_record, put_weights, read_weights, save_weights
 from epireader.training.config import Config
-from epireader.training.optimizer import optimizer_tensors, restore_optimizer
+from epireader.training.optimizer import restore_optimizer
 
 RESUME_FORMAT = "epireader-resume"
 
@@ -81,14 +81,12 @@ class Run:
             return
         save_weights(self.folder / "model.safetensors", model.module.state_dict(), record)
 
-    def save_progress(self, model: Model, optimizer: torch.optim.Optimizer | None, progress: Progress) -> None:
-        """Keep where a run stands; a finished one needs no optimizer."""
+    def save_progress(self, model: Model, moments: Mapping[str, Tensor], progress: Progress) -> None:
+        """Keep where a run stands: the reader, what its optimizer remembers, and how far it is."""
         if not self.writes:
             return
         tensors = {f"model.{name}": tensor for name, tensor in model.module.state_dict().items()}
-        if optimizer:
-            remembered = optimizer_tensors(optimizer, parameter_names(model))
-            tensors |= {f"optimizer.{name}": moment for name, moment in remembered.items()}
+        tensors |= {f"optimizer.{name}": moment for name, moment in moments.items()}
         record = {"format": RESUME_FORMAT, "progress": asdict(progress)}
         save_weights(self.folder / "resume.safetensors", tensors, record)
 

@@ -1,6 +1,6 @@
 """Training several readers at once. Each gets a run of its own; where they all stand is kept in one file beside them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict
 from pathlib import Path
@@ -38,34 +38,36 @@ RESUME_FORMAT = "epireader-resume-together"
 
 def train_together(
     corpus: Corpus,
-    configs: Sequence[Config],
-    out: Path,
+    configs: Mapping[Path, Config],
+    standing: Path,
     processes: Processes,
     watcher: Watcher,
     *,
     embeddings: Path | None = None,
 ) -> dict[Path, Progress]:
-    """Train readers that differ in their seeds alone, or go on training them: each in its folder `out`/seed-N."""
+    """Train readers that differ in their seeds alone, or go on training them, each in its own folder.
+
+    Where they all stand is kept in the file `standing`. A run that ends, finished or because its time is over, can also
+    be gone on with alone.
+    """
     if processes.world > 1:
         raise BadSetting("several readers are trained at once by one process; start it without torchrun")
-    settings = configs[0].training
+    settings = next(iter(configs.values())).training
     set_precision(settings.precision, processes.device)
-    models = [fresh_model(corpus, config, processes.device) for config in configs]
+    models = [fresh_model(corpus, config, processes.device) for config in configs.values()]
     if embeddings:
         found = [give_vectors(model, embeddings) for model in models]
         watcher.say(found[0].coverage)
     members = Members(models)
     optimizer = make_optimizer(members.weights.values(), settings.learning_rate, settings.optimizer)
     batches = TrainingBatches(corpus, models[0].vocabulary, settings, processes)
-    folders = [out / f"seed-{config.training.seed}" for config in configs]
     with ExitStack() as stack, stop_requests() as stop_requested:
-        out.mkdir(parents=True, exist_ok=True)
         runs = [
             stack.enter_context(open_run(folder, config, corpus, model, embeddings))
-            for folder, config, model in zip(folders, configs, models, strict=True)
+            for (folder, config), model in zip(configs.items(), models, strict=True)
         ]
-        standing = Standing(out / "resume.safetensors", members, optimizer)
-        progresses = standing.load()
+        kept = Standing(standing, members, optimizer)
+        progresses = kept.load()
         journals = [
             stack.enter_context(closing(Journal(run, progress, processes)))
             for run, progress in zip(runs, progresses, strict=True)
@@ -75,11 +77,12 @@ def train_together(
             for model, run, journal in zip(models, runs, journals, strict=True)
         ]
         take = make_joint_step(members, optimizer, batches, settings, processes.device)
-        sown = [batches.sown_with(config.training.seed) for config in configs]
-        group = Group(sessions, sown, standing, Clock(progresses[0].seconds), watcher)
-        while group.active:
+        sown = [batches.sown_with(config.training.seed) for config in configs.values()]
+        group = Group(sessions, sown, kept, Clock(max(progress.seconds for progress in progresses)), watcher)
+        while group.goes_on(settings.max_minutes):
             group.take_epoch(take, settings, stop_requested)
-    return dict(zip(folders, progresses, strict=True))
+        group.part()
+    return dict(zip(configs, progresses, strict=True))
 
 
 class Silent:
@@ -106,6 +109,11 @@ class Standing:
         tensors |= {f"optimizer.{name}": moment for name, moment in moments.items()}
         record = {"format": RESUME_FORMAT, "progress": [asdict(progress) for progress in progresses]}
         save_weights(self._path, tensors, record)
+
+    def of_member(self, number: int) -> dict[str, Tensor]:
+        """What the optimizer remembers of one reader's weights."""
+        moments = optimizer_tensors(self._optimizer, list(self._members.weights))
+        return {name: moment[number] if moment.dim() else moment for name, moment in moments.items()}
 
     def load(self) -> list[Progress]:
         """Put the readers back where they were saved; those that never were start at the beginning."""
@@ -145,6 +153,21 @@ class Group:
     @property
     def active(self) -> list[Session]:
         return [session for session in self._sessions if not session.journal.progress.finished]
+
+    def goes_on(self, max_minutes: float) -> bool:
+        """Whether there is another epoch to take, and time for it."""
+        if not self.active:
+            return False
+        lead = self.active[0].journal.progress
+        late = self._clock.too_late(max_minutes, lead.epoch, lead.step / len(self._batches[0].plan(lead.epoch)))
+        if late:
+            self._watcher.say(f"the time is over after {self._clock.seconds() / 60:.1f} minutes")
+        return not late
+
+    def part(self) -> None:
+        """Let each run stand for itself."""
+        for number, session in enumerate(self._sessions):
+            session.run.save_progress(session.model, self._standing.of_member(number), session.journal.progress)
 
     def take_epoch(self, take: TakeStep, settings: TrainingConfig, stop_requested: Callable[[], bool]) -> None:
         lead = self.active[0].journal.progress
@@ -205,9 +228,4 @@ class Group:
 
     def _save(self) -> None:
         self._hand_over_losses()
-        progresses = [self._clock.stamped(session.journal.kept()) for session in self._sessions]
-        self._standing.save(progresses)
-        if not self.active:
-            # Each is a finished run from now on, whatever becomes of the others.
-            for session in self._sessions:
-                session.run.save_progress(session.model, None, session.journal.progress)
+        self._standing.save([self._clock.stamped(session.journal.kept()) for session in self._sessions])

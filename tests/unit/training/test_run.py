@@ -19,8 +19,8 @@ from epireader.data.statistics import StatisticsCounter
 from epireader.data.vocabulary import Vocabulary
 from epireader.readers.saved import BadModel, Model, build_model, load_model
 from epireader.training.config import Config
-from epireader.training.optimizer import make_optimizer
-from epireader.training.run import Progress, Run, RunRefused, open_run
+from epireader.training.optimizer import make_optimizer, optimizer_tensors
+from epireader.training.run import Progress, Run, RunRefused, open_run, parameter_names
 
 EXAMPLES = [random_example(np.random.default_rng(n)) for n in range(6)]
 SMALL = {
@@ -77,7 +77,7 @@ def test_what_is_saved_to_go_on_comes_back_to_the_bit(corpus: Corpus, run: Run) 
         epoch=2, step=5, total_steps=9, best_accuracy=1 / 3, best_epoch=1, epochs_without_gain=1, metrics_bytes=17,
         seconds=0.1, loss_sums={"loss": 0.1 + 0.2}, loss_steps=4,
     )  # fmt: skip
-    run.save_progress(model, optimizer, saved)
+    run.save_progress(model, optimizer_tensors(optimizer, parameter_names(model)), saved)
     again, other = fresh(corpus, seed=9)
     assert run.load_progress(again, other) == saved
     for name, tensor in model.module.state_dict().items():
@@ -94,7 +94,7 @@ def test_what_is_saved_to_go_on_comes_back_to_the_bit(corpus: Corpus, run: Run) 
 def test_a_run_that_goes_on_takes_the_very_steps_it_would_have_taken(corpus: Corpus, run: Run) -> None:
     model, optimizer = fresh(corpus)
     take_steps(model, optimizer, 2)
-    run.save_progress(model, optimizer, Progress())
+    run.save_progress(model, optimizer_tensors(optimizer, parameter_names(model)), Progress())
     again, other = fresh(corpus, seed=9)
     run.load_progress(again, other)
     assert take_steps(again, other, 3) == take_steps(model, optimizer, 3)
@@ -111,7 +111,7 @@ def test_a_run_that_never_was_starts_at_the_beginning(corpus: Corpus, run: Run) 
 
 def test_a_resume_file_that_is_damaged_or_foreign_is_refused(corpus: Corpus, run: Run) -> None:
     model, optimizer = fresh(corpus)
-    run.save_progress(model, optimizer, Progress())
+    run.save_progress(model, optimizer_tensors(optimizer, parameter_names(model)), Progress())
     path = run.folder / "resume.safetensors"
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(BadModel, match=r"resume\.safetensors is damaged"):
@@ -144,7 +144,7 @@ def test_a_process_that_only_reads_writes_nothing(corpus: Corpus, tmp_path: Path
     reading = Run(tmp_path / "run", writes=False)
     model, optimizer = fresh(corpus)
     reading.save_best(model, {})
-    reading.save_progress(model, optimizer, Progress())
+    reading.save_progress(model, optimizer_tensors(optimizer, parameter_names(model)), Progress())
     reading.write_metrics(Progress(), {"a": 1})
     assert list((tmp_path / "run").iterdir()) == []
 
