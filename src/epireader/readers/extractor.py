@@ -10,7 +10,6 @@ from epireader.layers.attention import attention_sum, mentions, pointer_log_atte
 from epireader.layers.directions import Encoded
 from epireader.layers.embedding import word_embedding
 from epireader.layers.gru import BiGRU
-from epireader.layers.streams import side_by_side
 from epireader.readers.losses import negative_log_likelihood
 from epireader.readers.reading import Loss, ReaderModule, Reading
 from epireader.settings import refuse_below_one
@@ -36,13 +35,9 @@ class Extractor(nn.Module):
         passage_states: Float[Tensor, "batch doc out"] | None = None,
     ) -> Float[Tensor, "batch doc"]:
         """log s: the log-probability that each word of the passage is the answer (eq. 1)."""
-        question = embedding(batch.question)
-        words, (whole,) = side_by_side(
-            lambda: self.read_passage(embedding, batch) if passage_states is None else passage_states,
-            lambda: (self.question_encoder(question, batch.question_mask).final,),
-            [question, batch.question_mask],
-        )
-        return pointer_log_attention(words, whole, batch.passage_mask)
+        words = self.read_passage(embedding, batch) if passage_states is None else passage_states
+        question: Encoded = self.question_encoder(embedding(batch.question), batch.question_mask)
+        return pointer_log_attention(words, question.final, batch.passage_mask)
 
 
 @dataclass(frozen=True, kw_only=True)

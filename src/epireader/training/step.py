@@ -97,7 +97,7 @@ class GraphReplay:
         self._weights, self._places = weights, places(weights)
         self._recordings: dict[Shape, Recording | None] = {}
         self._stream = torch.cuda.Stream(device)
-        # The two directions of a GRU run on streams of their own, and so do their gradients. That is meant.
+        # Plain steps and recorded ones are on different streams, and so are their gradients. That is meant.
         torch.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)
 
     def __call__(self, rows: Int[Tensor, " batch"], shape: Shape, shuffle: Int[Tensor, "*batch"]) -> Losses:
