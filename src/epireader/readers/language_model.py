@@ -15,6 +15,7 @@ from torch.utils.checkpoint import checkpoint
 from epireader.data.batches import Batch
 from epireader.data.vocabulary import FIRST_STRANGER_ID, PAD_ID
 from epireader.layers.embedding import word_embedding
+from epireader.layers.lstm import FORGET_GATE
 from epireader.layers.masking import masked_log_softmax, spread_log_probs
 from epireader.readers.hypotheses import fill_blank
 from epireader.readers.reading import Loss, ReaderModule, Reading
@@ -22,9 +23,6 @@ from epireader.settings import refuse_below_one
 
 WORDS_AT_ONCE = 4096
 """For how many words the whole vocabulary is scored at once; in training it is scored again rather than kept."""
-
-FORGET_GATE = 1
-"""Its place among the four gates of `nn.LSTM`."""
 
 
 @dataclass(frozen=True, kw_only=True)
