@@ -21,6 +21,9 @@ CALLS = {
     "wolf": "howls",
 }
 SIDES = ("red", "dry", "old", "big", "sad", "new")
+COLOURS = ("red", "blue", "green", "white", "black", "pink")
+NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight")
+ENTITIES = tuple(f"@entity{n}" for n in range(500))
 
 
 def pointing(random: np.random.Generator) -> Example:
@@ -51,6 +54,37 @@ def next_words(random: np.random.Generator) -> Example:
     return example(sentences, f"the {BLANK} {CALLS[right]} .", some(random, animals, 4), right)
 
 
+def keyed(random: np.random.Generator) -> Example:
+    """`red is five` and so on, and what was red: the question must be in mind where its colour stands."""
+    colours, numbers = some(random, COLOURS[:3], 3), some(random, NUMBERS, 3)
+    sentences = [f"{colour} is {number}" for colour, number in zip(colours, numbers, strict=True)]
+    right = int(random.integers(3))
+    return example(one_again(random, sentences, numbers), f"{BLANK} was {colours[right]}", NUMBERS, numbers[right])
+
+
+def crossing(random: np.random.Generator) -> Example:
+    """`red cup five`, `blue cup two` and so on: either word of the question leaves two numbers, only both leave one."""
+    pairs = some(random, [f"{colour} {thing}" for colour in COLOURS[:2] for thing in THINGS[:2]], 4)
+    numbers, right = some(random, NUMBERS, 4), int(random.integers(4))
+    sentences = [f"{pair} {number}" for pair, number in zip(pairs, numbers, strict=True)]
+    return example(one_again(random, sentences, numbers), f"{pairs[right]} {BLANK}", NUMBERS, numbers[right])
+
+
+def renamed(random: np.random.Generator) -> Example:
+    """`red @entity31` and so on: names that mean nothing but where they first stand."""
+    colours, entities = some(random, COLOURS, 4), some(random, ENTITIES, 4)
+    sentences = [f"{colour} {entity}" for colour, entity in zip(colours, entities, strict=True)]
+    right = int(random.integers(4))
+    candidates = some(random, entities, 4)
+    return example(one_again(random, sentences, entities), f"{colours[right]} {BLANK}", candidates, entities[right])
+
+
+def one_again(random: np.random.Generator, sentences: list[str], answers: Sequence[str]) -> list[str]:
+    """The sentences with any one answer said once more somewhere, so that one of them is the most frequent."""
+    place = int(random.integers(len(sentences) + 1))
+    return [*sentences[:place], f"and {random.choice(answers)}", *sentences[place:]]
+
+
 @dataclass(frozen=True)
 class Task:
     """Questions of one sort, and how often a guess is right."""
@@ -65,7 +99,14 @@ class Task:
         return builder.build()
 
 
-TASKS = {"pointing": Task(pointing, 0.26), "windows": Task(windows, 0.25), "next words": Task(next_words, 0.25)}
+TASKS = {
+    "pointing": Task(pointing, 0.26),
+    "windows": Task(windows, 0.25),
+    "next words": Task(next_words, 0.25),
+    "keyed": Task(keyed, 1 / 3),
+    "crossing": Task(crossing, 0.25),
+    "renamed": Task(renamed, 0.25),
+}
 
 
 def some(random: np.random.Generator, words: Sequence[str], count: int) -> list[str]:

@@ -47,6 +47,7 @@ def everything_in(run: Path) -> dict[str, bytes]:
             ["--preset", "cbt-ne", "--set", "training.lerning_rate=1"],
             "there is no setting training.lerning_rate; did you mean training.learning_rate?",
         ),
+        (["--preset", "cnn", "--set", "reader=stanford"], "preset cnn is for the reader epireader, not stanford; give stanford"),
         (["--preset", "as-reader", "--set", "model.hidden_dim=0"], "model.hidden_dim must be at least 1, got 0"),
         (["--preset", "as-reader", "--set", "model.embedding_dim=-3"], "model.embedding_dim must be at least 1, got -3"),
         (["--preset", "as-reader", "--set", "vocabulary.strangers=0"], "a vocabulary needs at least one stranger vector, got 0"),
@@ -93,6 +94,17 @@ def test_a_run_with_other_settings_is_refused_and_left_as_it_is(corpus: Path, tm
         " (model.hidden_dim was 6 and is 7; training.seed was 0 and is 5); give another --out"
     )
     assert everything_in(tmp_path / "run") == before
+
+
+def test_a_run_of_another_reader_is_refused_by_name_and_left_as_it_is(
+    corpus: Path, tmp_path: Path, capsys: Captured
+) -> None:
+    run = tmp_path / "run"
+    assert call(*training(corpus, run)) == 0
+    before = everything_in(run)
+    sentence = refused(capsys, "train", corpus, "--preset", "stanford", "--out", run)
+    assert sentence == f"{run} was begun with the reader as-reader, and this one is stanford; give another --out"
+    assert everything_in(run) == before
 
 
 def test_a_folder_that_is_no_run_is_left_alone(corpus: Path, tmp_path: Path, capsys: Captured) -> None:

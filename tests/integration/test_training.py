@@ -20,7 +20,9 @@ from epireader.training import loop
 from epireader.training.config import load_config
 
 LEARNS = {
-    "as-reader": ["model.embedding_dim=32", "model.hidden_dim=32", "training.learning_rate=0.02"],
+    "as-reader": [
+        "model.embedding_dim=32", "model.hidden_dim=32", "training.learning_rate=0.02", "training.clip_norm=1",
+    ],
     "cbt-ne": [
         "model.embedding_dim=32", "model.hidden_dim=32", "model.filters=8", "model.reasoner_hidden_dim=16",
         "model.reasoner_weight=10", "training.l2=0", "training.learning_rate=0.01",

@@ -1,11 +1,9 @@
 """Small readers whose weights are large, so that nothing they do can hide, and questions that are hard to read."""
 
 from dataclasses import fields
-from functools import partial
 from typing import Any
 
 import numpy as np
-import pytest
 import torch
 from builders import random_example
 from torch import nn
@@ -61,10 +59,6 @@ def epireader(seed: int = 0, **settings: float) -> EpiReader:
 
 def as_reader(seed: int = 0) -> AttentionSumReader:
     return small("as-reader", seed)
-
-
-EVERY = [pytest.param(partial(small, name), id=name) for name in READERS]
-"""Makers of all readers, for what must be true of each."""
 
 
 def memory_reader(seed: int = 0, window: int = 5) -> MemoryReader:

@@ -31,7 +31,8 @@ class LSTM(nn.Module):
         super().__init__()
         self.recurrence = nn.LSTM(input_dim, hidden_dim, batch_first=True)
         initialise(self.recurrence)
-        nn.init.ones_(self.recurrence.bias_ih_l0.detach().chunk(4)[FORGET_GATE])
+        _, input_bias, _, _ = weights_of(self.recurrence)
+        nn.init.ones_(input_bias.detach().chunk(4)[FORGET_GATE])
 
     def forward(self, inputs: Float[Tensor, "batch n in"], mask: Bool[Tensor, "batch n"]) -> Encoded:
         if can_be_fused(inputs, self.recurrence.hidden_size):

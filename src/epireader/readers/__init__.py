@@ -7,7 +7,7 @@ from epireader.readers.attentive import AttentiveConfig, AttentiveReader
 from epireader.readers.deep_lstm import DeepLSTMConfig, DeepLSTMReader
 from epireader.readers.epireader import EpiReader, EpiReaderConfig
 from epireader.readers.extractor import AttentionSumConfig, AttentionSumReader
-from epireader.readers.impatient import ImpatientConfig, ImpatientReader
+from epireader.readers.impatient import ImpatientReader
 from epireader.readers.language_model import LanguageModelConfig, LanguageModelReader
 from epireader.readers.memory import MemoryConfig, MemoryReader
 from epireader.readers.reading import ReaderModule
@@ -26,7 +26,7 @@ READERS = {
     "epireader": ReaderKind(EpiReaderConfig, EpiReader),
     "as-reader": ReaderKind(AttentionSumConfig, AttentionSumReader),
     "attentive": ReaderKind(AttentiveConfig, AttentiveReader),
-    "impatient": ReaderKind(ImpatientConfig, ImpatientReader),
+    "impatient": ReaderKind(AttentiveConfig, ImpatientReader),
     "deep-lstm": ReaderKind(DeepLSTMConfig, DeepLSTMReader),
     "stanford": ReaderKind(StanfordConfig, StanfordReader),
     "memory": ReaderKind(MemoryConfig, MemoryReader),

@@ -20,7 +20,7 @@ from epireader.settings import refuse_below_one
 
 @dataclass(frozen=True, kw_only=True)
 class AttentiveConfig:
-    """Sizes of the Attentive Reader."""
+    """Sizes of the Attentive Reader, and of the Impatient Reader."""
 
     embedding_dim: int = 256
     """The width of a word vector."""
@@ -53,12 +53,18 @@ class AttentiveReader(ReaderModule):
 
     def forward(self, batch: Batch, passage_states: Float[Tensor, "batch doc out"] | None = None) -> Reading:
         states = self.read_passage(batch) if passage_states is None else passage_states
-        question = self.question_encoder(self.embedding(batch.question), batch.question_mask).final  # u
-        log_attention = self.attention(self.word_part(states), self.question_part(question), batch.passage_mask)
-        passage = attended(states, log_attention)  # r
-        joint = torch.tanh(self.passage_joint(passage) + self.question_joint(question))  # g^AR(d, q)
+        question: Encoded = self.question_encoder(self.embedding(batch.question), batch.question_mask)
+        passage, log_attention = self._look(states, question, batch)  # r
+        joint = torch.tanh(self.passage_joint(passage) + self.question_joint(question.final))  # g(d, q)
         log_probs = masked_log_softmax(self.answer(joint, batch.candidates), batch.candidate_mask)  # log p(a | d, q)
         return Reading(log_probs=log_probs, first_log_probs=log_probs, log_attention=log_attention)
+
+    def _look(
+        self, states: Float[Tensor, "batch doc out"], question: Encoded, batch: Batch
+    ) -> tuple[Float[Tensor, "batch out"], Float[Tensor, "batch doc"]]:
+        """What of the passage matters to the question, and the attention each word got."""
+        log_attention = self.attention(self.word_part(states), self.question_part(question.final), batch.passage_mask)
+        return attended(states, log_attention), log_attention
 
     def loss(self, reading: Reading, batch: Batch) -> Loss:
         return Loss(negative_log_likelihood(reading.log_probs, batch.answer))

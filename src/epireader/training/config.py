@@ -128,14 +128,28 @@ def load_config(preset: str, overrides: Iterable[str] = ()) -> Config:
         path = Path(preset)
         if not path.is_file():
             raise BadSetting(f"there is no preset {preset!r}{nearest(preset, presets())}")
-    try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadSetting(f"{path}: {error}") from None
+    values = _read(path)
+    made_for = values.get("reader")
     for override in overrides:
         section, name, value = parse_override(override)
         where = values.setdefault(section, {}) if section else values
         if not isinstance(where, dict):
             raise BadSetting(f"there is no setting {section}.{name}")
         where[name] = value
+    if made_for is not None:
+        _refuse_another_reader(preset, made_for, values["reader"])
     return Config.from_mapping(values)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadSetting(f"{path}: {error}") from None
+
+
+def _refuse_another_reader(preset: str, made_for: Any, wanted: Any) -> None:
+    """Settings found for one reader are not another's, even where they have the same names."""
+    fitting = [name for name in presets() if _read(PRESETS / f"{name}.toml")["reader"] == wanted]
+    if wanted != made_for and fitting:  # a reader that there is not is refused for that
+        raise BadSetting(f"preset {preset} is for the reader {made_for}, not {wanted}; give {' or '.join(fitting)}")

@@ -163,6 +163,9 @@ def _refuse_another(folder: Path, record: Mapping[str, Any]) -> None:
         there = None
     if not isinstance(there, dict):
         raise RunRefused(f"{folder} exists and is not a run; give another --out")
+    if there.get("reader") != record["reader"]:  # then no other setting can be compared
+        begun = f"was begun with the reader {there.get('reader')}"
+        raise RunRefused(f"{folder} {begun}, and this one is {record['reader']}; give another --out")
     different = [
         f"{section}{'.' + key if key else ''} was {old!r} and is {new!r}"
         for section, key, old, new in _differences(there, record)

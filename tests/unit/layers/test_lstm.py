@@ -62,13 +62,13 @@ def test_two_steps_worked_by_hand() -> None:
     assert encoded.states.flatten().tolist() == pytest.approx(expected)
 
 
-def test_weights_start_orthogonal_and_glorot_gate_by_gate_and_biases_at_zero() -> None:
+def test_weights_start_orthogonal_and_glorot_gate_by_gate_and_biases_at_zero_but_that_of_forgetting_at_one() -> None:
     lstm = LSTM(6, 4).recurrence
     for gate in lstm.weight_hh_l0.detach().chunk(4):
         torch.testing.assert_close(gate @ gate.T, torch.eye(4), atol=1e-5, rtol=0)
     bound = math.sqrt(6 / (6 + 4))
     assert 0.7 * bound < lstm.weight_ih_l0.abs().max().item() <= bound
-    assert not lstm.bias_ih_l0.any()
+    assert lstm.bias_ih_l0.tolist() == [0.0] * 4 + [1.0] * 4 + [0.0] * 8
     assert not lstm.bias_hh_l0.any()
 
 

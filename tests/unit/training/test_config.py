@@ -121,6 +121,24 @@ def test_an_override_that_does_not_fit_is_refused_in_one_sentence(override: str,
     assert str(error.value) == message
 
 
+def test_a_preset_for_another_reader_is_refused_by_name() -> None:
+    with pytest.raises(BadSetting) as error:
+        load_config("cnn", ["reader=stanford"])
+    assert str(error.value) == "preset cnn is for the reader epireader, not stanford; give stanford"
+    with pytest.raises(BadSetting, match=r"not epireader; give cbt-cn or cbt-ne or cnn or small$"):
+        load_config("impatient", ["reader=epireader"])
+    assert load_config("cnn", ["reader=epireader"]) == load_config("cnn")
+
+
+def test_a_file_of_settings_is_for_the_reader_it_names_and_for_any_if_it_names_none(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text("[training]\nseed = 3\n")
+    assert load_config(str(path), ["reader=memory"]).model == MemoryConfig()
+    path.write_text('reader = "as-reader"\n')
+    with pytest.raises(BadSetting, match=r"mine\.toml is for the reader as-reader, not memory; give memory"):
+        load_config(str(path), ["reader=memory"])
+
+
 def test_a_setting_of_another_reader_is_refused() -> None:
     with pytest.raises(BadSetting, match=r"there is no setting model\.filters"):
         load_config("as-reader", ["model.filters=3"])

@@ -198,7 +198,9 @@ def test_a_run_of_another_reader_is_refused_by_its_name(corpus: Corpus, tmp_path
     path = tmp_path / "run" / "config.json"
     path.write_text(path.read_text().replace('"reader": "epireader"', '"reader": "as-reader"'))
     with (
-        pytest.raises(RunRefused, match="reader was 'as-reader' and is 'epireader'"),
+        pytest.raises(
+            RunRefused, match="begun with the reader as-reader, and this one is epireader; give another --out"
+        ),
         open_run(tmp_path / "run", config(), corpus, model),
     ):
         pytest.fail("another reader's run was let in")
