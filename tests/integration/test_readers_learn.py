@@ -132,9 +132,8 @@ def test_a_reader_without_the_mechanism_does_not_learn_it(name: str, lesson: Les
     assert accuracy([taught(name, lesson)], TASKS[lesson.task]) < 0.7
 
 
-@pytest.mark.parametrize("name", ["attentive", "impatient"])
 def test_an_attention_blind_to_the_question_does_not_get_there_with_the_same_lesson(
-    name: str, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     seeing = TanhAttention.forward
 
@@ -142,12 +141,12 @@ def test_an_attention_blind_to_the_question_does_not_get_there_with_the_same_les
         return seeing(self, words, torch.zeros_like(wanted), passage_mask)
 
     monkeypatch.setattr(TanhAttention, "forward", blind)
-    lesson = LESSONS[name]
-    assert accuracy([taught(name, lesson)], TASKS[lesson.task]) < 0.9
+    lesson = LESSONS["attentive"]
+    assert accuracy([taught("attentive", lesson)], TASKS[lesson.task]) < 0.9
 
 
 def test_entities_that_are_not_renamed_are_too_many_to_learn() -> None:
-    lesson = replace(LESSONS["stanford"], rename_entities=False)
+    lesson = replace(LESSONS["stanford"], rename_entities=False, most_epochs=6)
     assert accuracy([taught("stanford", lesson)], TASKS[lesson.task]) < 0.7
 
 
