@@ -105,6 +105,11 @@ def test_other_readers_are_refused(corpus: Corpus, tmp_path: Path) -> None:
         together(corpus, [config("as-reader", seed) for seed in SEEDS[:2]], tmp_path / "t")
 
 
+def test_readers_that_cannot_be_trained_at_once_are_refused(corpus: Corpus, tmp_path: Path) -> None:
+    with pytest.raises(BadSetting, match="language-model cannot be trained at once"):
+        together(corpus, [config("language-model", seed) for seed in SEEDS], tmp_path / "t")
+
+
 def test_several_processes_are_refused(corpus: Corpus, tmp_path: Path) -> None:
     with pytest.raises(BadSetting, match="without torchrun"):
         train_together(

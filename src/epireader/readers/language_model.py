@@ -41,6 +41,8 @@ class LanguageModelConfig:
 class LanguageModelReader(ReaderModule):
     """The candidate that makes the question most likely is the answer."""
 
+    trains_at_once = False
+
     def __init__(self, config: LanguageModelConfig, words: int) -> None:
         super().__init__()
         self.embedding = word_embedding(words, config.embedding_dim)

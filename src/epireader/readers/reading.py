@@ -1,6 +1,7 @@
 """What every reader takes and gives."""
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -47,6 +48,9 @@ class Loss:
 
 class ReaderModule(nn.Module):
     """What a reader must do. It is built from its settings and the number of words in the vocabulary."""
+
+    trains_at_once: ClassVar[bool] = True
+    """Whether several of it can be trained at once: whether `torch.func.vmap` knows all it is made of."""
 
     def read_passage(self, batch: Batch) -> Float[Tensor, "batch doc out"] | None:
         """What can be made of the passages before the questions are known, to be handed to `forward`; None: nothing.

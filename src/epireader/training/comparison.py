@@ -118,10 +118,13 @@ def plan(corpora: Iterable[Corpus], comparison: Comparison) -> list[Task]:
 
 
 def grouped(tasks: Iterable[Task]) -> list[list[Task]]:
-    """The tasks that differ in their seeds alone, group by group."""
+    """The tasks that can be carried out at once, group by group: those that differ in their seeds alone."""
     groups: dict[tuple[object, ...], list[Task]] = {}
     for task in tasks:
-        groups.setdefault((task.corpus.folder, task.name, task.overrides), []).append(task)
+        alone = task.reader not in READERS or not READERS[task.reader].module.trains_at_once
+        groups.setdefault((task.corpus.folder, task.name, task.overrides, task.seed if alone else None), []).append(
+            task
+        )
     return list(groups.values())
 
 

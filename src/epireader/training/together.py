@@ -11,6 +11,7 @@ from torch import Tensor
 
 from epireader.data.corpus import Corpus
 from epireader.evaluation.accuracy import Evaluation
+from epireader.readers import READERS
 from epireader.readers.saved import read_weights, save_weights
 from epireader.settings import BadSetting
 from epireader.training.batches import TrainingBatches
@@ -52,7 +53,12 @@ def train_together(
     """
     if processes.world > 1:
         raise BadSetting("several readers are trained at once by one process; start it without torchrun")
-    settings = next(iter(configs.values())).training
+    first = next(iter(configs.values()))
+    settings = first.training
+    if not READERS[first.reader].module.trains_at_once:
+        raise BadSetting(
+            f"several readers of the kind {first.reader} cannot be trained at once; train one after the other"
+        )
     set_precision(settings.precision, processes.device)
     models = [fresh_model(corpus, config, processes.device) for config in configs.values()]
     if embeddings:
