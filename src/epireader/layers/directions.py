@@ -1,9 +1,11 @@
 """What all recurrences over padded sequences share: where they end, how they are read backwards, how they begin."""
 
+import importlib.util
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cache
 from typing import Generic, TypeVar
 
 import torch
@@ -76,9 +78,20 @@ FUSED_SIZES = (16, 32, 64, 128, 256)
 
 
 def can_be_fused(inputs: Tensor, hidden_dim: int) -> bool:
-    """Whether all steps can be one kernel: on a GPU, where products may be rounded as TF32 rounds them."""
+    """Whether all steps can be one kernel: on a GPU that has room for it, where products may be rounded as TF32 does."""
     rounded = torch.get_float32_matmul_precision() != "highest" or torch.is_autocast_enabled(inputs.device.type)
-    return inputs.device.type == "cuda" and rounded and hidden_dim in FUSED_SIZES
+    return (
+        inputs.device.type == "cuda" and rounded and hidden_dim in FUSED_SIZES and has_room(inputs.device, hidden_dim)
+    )
+
+
+@cache
+def has_room(device: torch.device, hidden_dim: int) -> bool:
+    """Whether a GPU can hold the weights of a step on the chip: from 128 units on that takes a Hopper or its successor."""
+    if torch.version.cuda is None or importlib.util.find_spec("triton") is None:
+        return False
+    generation = torch.cuda.get_device_properties(device).major
+    return generation in (9, 10) if hidden_dim >= 128 else generation >= 8
 
 
 def stacked(ways: Sequence[nn.Module], name: str) -> Float[Tensor, "way *weight"]:

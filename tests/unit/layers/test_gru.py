@@ -1,6 +1,7 @@
 """GRUs: the recurrence itself, its two directions, and what padding must not do to them."""
 
 import math
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -11,7 +12,7 @@ from reference.small import roughened
 from reference.weights import part, weights_of
 from torch import Tensor
 
-from epireader.layers.directions import step_by_step
+from epireader.layers.directions import can_be_fused, has_room, step_by_step
 from epireader.layers.gru import GRU, BiGRU
 
 seeds = st.integers(0, 10_000)
@@ -158,3 +159,19 @@ def test_step_by_step_it_is_the_same_gru(make: type) -> None:
         stepwise = encoder(inputs, mask)
     torch.testing.assert_close(stepwise.states[mask], together.states[mask])
     torch.testing.assert_close(stepwise.final, together.final)
+
+
+def test_nothing_is_fused_on_a_cpu() -> None:
+    assert not can_be_fused(torch.zeros(1, 1, 1), 128)
+
+
+@pytest.mark.parametrize(
+    ("generation", "hidden", "fits"), [(9, 256, True), (10, 128, True), (8, 64, True), (8, 128, False), (7, 16, False)]
+)
+def test_weights_must_fit_on_the_chip(
+    generation: int, hidden: int, fits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.version, "cuda", "13.0")
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: object())
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: SimpleNamespace(major=generation))
+    assert has_room.__wrapped__(torch.device("cuda"), hidden) == fits
