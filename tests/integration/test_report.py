@@ -139,7 +139,7 @@ def test_a_file_of_test_questions_needs_no_split(work: Path, tmp_path: Path) -> 
         '{"passage": ["Ann has the cup ."], "question": "XXXXX .", "candidates": ["Ann"], "answer": "Ann"}\n'
     )
     assert call("report", work / "as", source, "--out", tmp_path / "report.html") == 0
-    assert "1 questions of toy.test.jsonl" in (tmp_path / "report.html").read_text()
+    assert "1 question of toy.test.jsonl" in (tmp_path / "report.html").read_text()
 
 
 def test_what_is_no_run_is_refused_in_one_sentence(work: Path, tmp_path: Path, capsys: Captured) -> None:

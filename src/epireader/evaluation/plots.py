@@ -12,7 +12,7 @@ from epireader.evaluation.picture import GREY, INK, PALE, NoPictures
 from epireader.evaluation.report import Report, RunReport
 from epireader.files import written_beside
 
-SIZE = (5.4, 3.5)
+SIZE = (4.8, 3.1)
 """Inches. Small enough to be read on a telephone."""
 NARROW = (4.2, 3.2)
 """Where three stand side by side."""

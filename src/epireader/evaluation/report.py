@@ -107,7 +107,7 @@ def _examples(
 
 def _reader(members: Sequence[Model]) -> str:
     kinds = ", ".join(dict.fromkeys(member.reader for member in members))
-    return kinds if len(members) == 1 else f"{len(members)} × {kinds}"
+    return kinds if len(members) == 1 else f"ensemble of {len(members)}: {kinds}"
 
 
 def short_names(names: Sequence[str]) -> list[str]:

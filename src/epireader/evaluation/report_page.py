@@ -45,18 +45,20 @@ def report_html(report: Report, plots: Sequence[Plot]) -> str:
     left_out = f"; {unknown:,} without an answer are left out" if unknown else ""
     return _PAGE.format(
         title=escape(f"Report on {', '.join(run.name for run in report.runs)}"),
-        subtitle=escape(f"{report.questions:,} questions of {report.asked}{left_out}"),
+        subtitle=escape(f"{_counted(report.questions, 'question')} of {report.asked}{left_out}"),
         style=STYLE.read_text(encoding="utf-8"),
         sections="\n".join(_sections(report, drawn)),
     )
 
 
 def _sections(report: Report, plots: Mapping[str, Plot]) -> Iterator[str]:
-    key = _key(report)
+    runs = list(enumerate(report.runs))
+    key = _key(runs)
     yield _section("In figures", _summary(report))
     yield _section("Right answers", key + _figures([plots["accuracy"], plots["recall"]]))
     if "loss" in plots:
-        yield _section("Learning", key + _figures([plots["loss"], plots["learning"]]))
+        learnt = _key([(number, run) for number, run in runs if run.curve])
+        yield _section("Learning", learnt + _figures([plots["loss"], plots["learning"]]))
     notes = {
         "by-length": (report.by_length, ""),
         "by-mentions": (report.by_mentions, "because the answer is not among the candidates"),
@@ -75,14 +77,14 @@ def _section(title: str, content: str) -> str:
     return f"<section>\n<h2>{escape(title)}</h2>\n{content}\n</section>"
 
 
-def _key(report: Report) -> str:
+def _key(runs: Sequence[tuple[int, RunReport]]) -> str:
     """What colours and marks mean."""
     marks, count = list(MARKERS.values()), len(RUN_COLOURS)
     listed = [
         f'<li><i style="color: var(--run-{number % count})">{marks[number % len(marks)]}</i>{escape(run.name)}</li>'
-        for number, run in enumerate(report.runs)
+        for number, run in runs
     ]
-    if any(run.reranks for run in report.runs):
+    if any(run.reranks for _, run in runs):
         listed += ['<li class="stage"><i>●</i>final</li>', '<li class="stage"><i>○</i>Extractor</li>']
     return f'<ul class="key">{"".join(listed)}</ul>\n'
 
@@ -119,16 +121,16 @@ def _summary_row(run: RunReport, *, reranks: bool) -> list[str]:
 
 def _breakdown_details(report: Report, breakdown: Breakdown, note: str) -> str:
     """The figures of a picture, folded away."""
-    rows, sizes = [], breakdown.accuracy(report.runs[0].right_final)
+    columns: dict[str, list[Share]] = {}
     for run in report.runs:
         stages = {"Extractor": run.right_first, "final": run.right_final} if run.reranks else {"": run.right_final}
         for stage, right in stages.items():
-            shares = breakdown.accuracy(right)
-            rows.append([escape(f"{run.name}, {stage}" if stage else run.name), *map(_with_interval, shares)])
-    head = [
-        "",
-        *(f"{bin_}<br><small>n={size.total:,}</small>" for bin_, size in zip(breakdown.bins, sizes, strict=True)),
+            columns[f"{run.name}, {stage}" if stage else run.name] = breakdown.accuracy(right)
+    rows = [
+        [f"{bin_}<br><small>n={shares[0].total:,}</small>", *map(_with_interval, shares)]
+        for bin_, *shares in zip(breakdown.bins, *columns.values(), strict=True)
     ]
+    head = ["", *map(escape, columns)]
     said = f'<p class="hint">Left out, {note}: {breakdown.left_out:,}.</p>' if breakdown.left_out else ""
     return f"{said}<details><summary>figures</summary>{_table(head, rows)}</details>"
 
@@ -155,7 +157,7 @@ def _examples(run: RunReport, *, alone: bool) -> str:
     """What a Reasoner corrected and spoiled, the most telling first."""
     measured, title = run.evaluation, "What the Reasoner changed" + ("" if alone else f": {run.name}")
     verdict = (
-        f"<p>It corrected {_answers(measured.corrected)} of the Extractor and spoiled {measured.spoiled:,}: "
+        f"<p>It corrected {_counted(measured.corrected, 'answer')} of the Extractor and spoiled {measured.spoiled:,}: "
         f"{100 * (measured.final.value - measured.extractor.value):+.1f} points, p = {run.p_value:.2g}"
         " (McNemar’s exact test).</p>"
     )
@@ -172,5 +174,5 @@ def _examples(run: RunReport, *, alone: bool) -> str:
     return _section(title, "\n".join(parts))
 
 
-def _answers(count: int) -> str:
-    return f"{count:,} answer{'' if count == 1 else 's'}"
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"

@@ -126,3 +126,26 @@ def test_every_picture_becomes_a_png_with_more_runs_than_colours(tmp_path: Path)
     assert [file.name for file in files] == sorted(f"{plot.name}.png" for plot in plots)
     assert all(file.read_bytes().startswith(b"\x89PNG") for file in files)
     assert len({file.read_bytes() for file in files}) == len(files)
+
+
+@pytest.mark.parametrize("name", ["accuracy", "learning", "by-length", "by-distance"])
+def test_no_label_stands_on_another_even_where_passages_are_long(name: str) -> None:
+    figures = pytest.importorskip("matplotlib.figure")
+    builder = QuestionsBuilder()
+    for length in range(90, 2000, 190):
+        for extra in (0, 57):
+            builder.add(example(["x"] + ["y"] * (length + extra), "XXXXX", ["x", "y"], "x"))
+    questions = builder.build()
+    right = np.arange(len(questions)) % 2 == 0
+    told = [replace(run(n), right_first=right, right_final=~right) for n in ("a rather long name of a run", "b", "c")]
+    plot = next(plot for plot in plots_of(build_report("toys", questions, told)) if plot.name == name)
+    figure = figures.Figure(figsize=plot.size, layout="constrained")
+    axis = figure.add_subplot()
+    plot.draw(axis)
+    figure.draw_without_rendering()
+    labels = [*axis.get_xticklabels(), *axis.get_yticklabels(), axis.xaxis.label]
+    boxes = [(label.get_text(), label.get_window_extent()) for label in labels if label.get_text()]
+    assert len(boxes) > 5
+    for number, (text, box) in enumerate(boxes):
+        for other, second in boxes[number + 1 :]:
+            assert not box.overlaps(second), f"{text!r} stands on {other!r}"

@@ -53,9 +53,9 @@ def test_no_examples_are_made_where_none_are_wanted_or_nothing_is_reranked() -> 
     assert floor.corrections == floor.spoilings == ()
 
 
-def test_several_that_vote_are_counted() -> None:
+def test_several_that_vote_are_called_an_ensemble() -> None:
     questions, members = questions_and_readers(members=2)
-    assert report_run("both", members, questions, examples=0).reader == "2 × epireader"
+    assert report_run("both", members, questions, examples=0).reader == "ensemble of 2: epireader"
 
 
 def test_every_question_with_an_answer_is_in_a_bin_of_each_kind() -> None:
