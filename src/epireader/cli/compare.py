@@ -1,7 +1,6 @@
 """`epireader compare`."""
 
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -100,14 +99,12 @@ def ask(
 def corpus_of(run: str, split: str) -> Path:
     """The corpus a run was trained on."""
     from epireader.readers.floors import is_floor
-    from epireader.readers.saved import find_model, read_record
+    from epireader.readers.saved import find_model, recorded_corpus
 
     if is_floor(run):
         raise click.UsageError(f"{run} was trained on nothing; name the questions with --questions")
-    folder = find_model(run)
-    path = read_record(folder).get("corpus", {}).get("path") if (folder / "config.json").exists() else None
-    corpus = Path(os.path.normpath(folder / path)) if path else None
-    if corpus is None or not corpus.exists():
+    corpus = recorded_corpus(find_model(run))
+    if corpus is None:
         raise click.UsageError(f"the corpus {run} was trained on is not here; name the questions with --questions")
     say(f"asking the {split} questions of {corpus}")
     return corpus

@@ -17,6 +17,7 @@ COMMANDS = {
     "train": "Train a reader on a corpus.",
     "evaluate": "Measure a reader on questions.",
     "compare": "Test whether one reader is better than another.",
+    "report": "Write a page about how runs learnt and what they get right.",
     "ensemble": "Join several runs into one model.",
     "reproduce": "Train and measure every reader of the paper's comparison.",
     "table": "Show the paper's table with figures measured here.",

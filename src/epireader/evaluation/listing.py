@@ -17,7 +17,7 @@ def prediction_lines(questions: Questions, predictions: Predictions) -> Iterator
     for number in range(len(predictions)):
         answer = int(predictions.answers[number])
         phrases = questions.candidates.row(number).tolist()
-        hypotheses = _hypotheses(questions, predictions, number)
+        hypotheses = hypotheses_of(questions, predictions, number)
         known = answer != ANSWER_UNKNOWN
         yield {
             "question": number,
@@ -30,7 +30,8 @@ def prediction_lines(questions: Questions, predictions: Predictions) -> Iterator
         }
 
 
-def _hypotheses(questions: Questions, predictions: Predictions, number: int) -> list[dict[str, Any]]:
+def hypotheses_of(questions: Questions, predictions: Predictions, number: int) -> list[dict[str, Any]]:
+    """The hypotheses of one question with p, e and pi, best first, without those that were ruled out."""
     where = predictions.of(number)
     final, first = predictions.final[where], predictions.first[where]
     evidence = None if predictions.evidence is None else predictions.evidence[where]

@@ -1,6 +1,7 @@
 """A trained reader on disk: a folder with `config.json`, `vocab.txt` and `model.safetensors`."""
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -124,6 +125,14 @@ def read_record(folder: Path) -> dict[str, Any]:
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise BadModel(f"{folder / 'config.json'} does not describe a reader")
     return record
+
+
+def recorded_corpus(folder: Path) -> Path | None:
+    """The corpus that the reader in a folder was trained on, if that is written down and the corpus is there."""
+    corpus = read_record(folder).get("corpus") if (folder / "config.json").exists() else None
+    path = corpus.get("path") if isinstance(corpus, dict) else None
+    there = Path(os.path.normpath(folder / path)) if isinstance(path, str) else None
+    return there if there and there.exists() else None
 
 
 def find_model(name: str) -> Path:
