@@ -40,7 +40,7 @@ class Sizes:
     cnn: bool = False
 
 
-ON_A_CPU = Sizes(batches=(1, 4, 16, 64), sentences=(5, 10, 20, 40, 80))
+ON_A_CPU = Sizes(batches=(1, 4, 16, 32), sentences=(5, 10, 20, 40))
 ON_A_GPU = Sizes((8, 32, 128, 512, 1024), (5, 10, 20, 40, 80), together=(3, 7), cnn=True)
 QUICK = Sizes((1, 4), (2, 4), at_once=4, passage=4, together=(2,))
 
@@ -98,7 +98,7 @@ def over_batch_sizes(model: Model, sizes: Sizes, clock: Clock) -> Rows:
 def over_lengths(model: Model, sizes: Sizes, clock: Clock) -> Rows:
     rows = {}
     for count in sizes.sentences:
-        examples = [random_example(seed, count) for seed in range(min(16, sizes.at_once))]
+        examples = [random_example(seed, count) for seed in range(min(8, sizes.at_once))]
         longest = max(sum(map(len, example.sentences)) for example in examples)
         rows[str(longest)] = evaluation_row(model, rival_of(model), examples, clock)
     return rows
