@@ -1,181 +1,137 @@
-"""How fast the EpiReader is against the plain one, in one run on this machine: training, evaluation, single answers.
+"""How fast the readers are on this machine, CPU or GPU, against what one would write oneself, in one run.
 
-    python benchmarks/speed.py [--device auto] [--repeats 7] [--batch-size 32] [--quick]
+    python benchmarks/speed.py [--device auto] [--repeats 5] [--batch-size 32] [--plots FOLDER] [--quick]
 
-The questions are random words in the shapes of the Children's Book Test, so nothing needs to be at hand. Rates are
-medians over repeated runs, their spread is the distance between the quartiles, and warm-up is left out.
+The rivals are the EpiReader of an afternoon (plain.py) and an AS Reader with packed sequences (packed.py). Questions are
+random words in the shapes of the Children's Book Test, so nothing needs to be at hand. Rates are questions a second:
+medians over runs taken in turns, warm-up left out; the spread is the distance between the quartiles.
 """
 
 import argparse
 import json
-import statistics
-import time
-from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import numpy as np
 import torch
-from plain import with_weights_of
+from rows import Rows, answer_rows, evaluation_row, rival_of, together_row, training_row
+from sample import corpus_in, fresh_model, random_example
+from timing import Clock, growth
 
-from epireader.answer import Asked, Reader
-from epireader.data.batches import Batch, BatchCutter
-from epireader.data.corpus import CorpusRecord, open_corpus, write_corpus
-from epireader.data.example import BLANK, Example
-from epireader.data.questions import Questions, QuestionsBuilder
-from epireader.data.statistics import StatisticsCounter
-from epireader.readers.saved import Model, build_model
-from epireader.training.batches import TrainingBatches
+from epireader.readers.saved import Model
 from epireader.training.config import load_config
-from epireader.training.loop import choose_vocabulary, set_precision
-from epireader.training.optimizer import make_optimizer
-from epireader.training.processes import Processes, choose_device
-from epireader.training.step import make_step
+from epireader.training.loop import set_precision
+from epireader.training.processes import choose_device
+
+TINY = ("model.embedding_dim=32", "model.hidden_dim=16")
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much is measured."""
+
+    batches: tuple[int, ...]
+    sentences: tuple[int, ...]
+    """Of the passages whose length is varied."""
+    at_once: int = 64
+    passage: int = 20
+    """Sentences of all other passages: some 440 words."""
+    together: tuple[int, ...] = ()
+    cnn: bool = False
+
+
+ON_A_CPU = Sizes(batches=(1, 4, 16, 32), sentences=(5, 10, 20, 40))
+ON_A_GPU = Sizes((8, 32, 128, 512, 1024), (5, 10, 20, 40, 80), together=(3, 7), cnn=True)
+QUICK = Sizes((1, 4), (2, 4), at_once=4, passage=4, together=(2,))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="auto")
-    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--batch-size", type=int, default=32)
+    parser.add_argument("--plots", type=Path, default=Path(__file__).parent / "plots", help="where the pictures go")
     parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that it works")
     arguments = parser.parse_args()
     device = choose_device(arguments.device)
-    torch.set_num_threads(2)
-    rows = measure(device, arguments.batch_size, arguments.repeats, quick=arguments.quick)
-    print(f"EpiReader (cbt-ne), {device}, torch {torch.__version__}, batch {arguments.batch_size}")
-    print(f"{'':<34}{'plain /s':>12}{'ours /s':>12}{'spread':>10}{'ratio':>8}")
-    for name, (plain, ours, spread) in rows.items():
-        print(f"{name:<34}{plain:>12.1f}{ours:>12.1f}{spread:>10.1f}{ours / plain:>8.2f}")
-    figures = {name: {"plain": p, "ours": o, "spread": s, "ratio": o / p} for name, (p, o, s) in rows.items()}
-    print(json.dumps({"device": str(device), "batch_size": arguments.batch_size, "rates": figures}))
-
-
-def measure(device: torch.device, size: int, repeats: int, *, quick: bool) -> dict[str, tuple[float, float, float]]:
-    """Rates in questions a second: plain, ours, and the spread of ours."""
     set_precision("tf32", device)
-    small = ["model.embedding_dim=16", "model.hidden_dim=8"] if quick else []
-    config = load_config("cbt-ne", ["training.l2=0", f"training.batch_size={size}", *small])
+    sizes = QUICK if arguments.quick else ON_A_GPU if device.type == "cuda" else ON_A_CPU
+    overrides = [f"training.batch_size={arguments.batch_size}", "training.l2=0", *(TINY if arguments.quick else ())]
+    clock = Clock(device, arguments.repeats)
     with TemporaryDirectory() as folder:
-        examples = [random_example(np.random.default_rng(n), quick=quick) for n in range(4 * size)]
-        corpus = open_corpus(corpus_in(Path(folder) / "corpus", examples))
-        model = build_model(config.reader, config.model, choose_vocabulary(corpus, config.vocabulary))
-        model.module.to(device)
-        questions = corpus.questions("train")
-        plain = with_weights_of(model.module, config.model).to(device)
-        batches = [fixed_batch(questions, model, np.arange(n, n + size), device) for n in range(0, 4 * size, size)]
-        processes = Processes(0, 1, device)
-        training = TrainingBatches(corpus, model.vocabulary, config.training, processes)
-        step = make_step(
-            model, model.module, make_optimizer(model.module.parameters(), 1e-3), training, config.training, processes
-        )
-        plain_step = plain_training_step(plain, fixed_cut(questions, model, device))
-        plans = [np.arange(n, n + size) for n in range(0, 4 * size, size)]
-        rates = {
-            "training": pair(
-                lambda: [plain_step(rows) for rows in plans], lambda: [step(rows, 0) for rows in plans], device, repeats
-            )
-        }
-        plain.eval()
-        model.module.eval()
-        with torch.inference_mode():
-            rates["evaluation"] = pair(
-                lambda: [plain(batch) for batch in batches],
-                lambda: [model.module(batch) for batch in batches],
-                device,
-                repeats,
-            )
-        rates = {name: tuple(4 * size * rate for rate in figures) for name, figures in rates.items()}
-        return rates | single_questions(model, plain, examples[0], device, repeats)
+        rows, by_size = measure(sizes, overrides, clock, Path(folder))
+    threads = f"{torch.get_num_threads()} threads, " if device.type == "cpu" else ""
+    print(f"{device}, {threads}torch {torch.__version__}, training in batches of {arguments.batch_size}")
+    report(rows, by_size, arguments.plots)
 
 
-def single_questions(
-    model: Model, plain: torch.nn.Module, example: Example, device: torch.device, repeats: int
-) -> dict[str, tuple[float, float, float]]:
-    """One question on a passage, and a further one on a passage that has been read."""
-    reader = Reader([model], str(device))
-    sentences = [" ".join(words) for words in example.sentences]
-    asked = Asked(" ".join(example.question), [" ".join(words) for words in example.candidates])
-    story = reader.read(sentences)
-    story.ask(asked.question, asked.candidates)
-
-    def plain_answer() -> None:
-        builder = QuestionsBuilder()
-        builder.add(reader.read(sentences).example(asked))
-        with torch.inference_mode():
-            plain(fixed_batch(builder.build(), model, np.arange(1), device))
-
-    return {
-        "first question on a passage": pair(
-            plain_answer, lambda: reader.read(sentences).ask(asked.question, asked.candidates), device, repeats
-        ),
-        "further question on it": pair(
-            plain_answer, lambda: story.ask(asked.question, asked.candidates), device, repeats
-        ),
+def measure(sizes: Sizes, overrides: list[str], clock: Clock, folder: Path) -> tuple[Rows, dict[str, Rows]]:
+    """The rows of the table, and those of the pictures by what is varied in them."""
+    config, attention_sum = load_config("cbt-ne", overrides), load_config("as-reader", overrides)
+    steps = 4 if clock.device.type == "cuda" else 1
+    needed = max(steps * config.training.batch_size, sizes.at_once)
+    examples = [random_example(seed, sizes.passage) for seed in range(needed)]
+    corpus = corpus_in(folder / "corpus", examples)
+    rows = {
+        "training": training_row(config, corpus, clock, steps=steps),
+        "training, AS Reader": training_row(attention_sum, corpus, clock, steps=steps),
     }
+    model = fresh_model(config, corpus, clock.device)
+    by_size = {"batch size": over_batch_sizes(model, sizes, clock), "words": over_lengths(model, sizes, clock)}
+    rows |= {f"evaluation, batch {size}": row for size, row in by_size["batch size"].items()}
+    pointer = fresh_model(attention_sum, corpus, clock.device)
+    rows["evaluation, AS Reader"] = evaluation_row(pointer, rival_of(pointer), examples[: sizes.batches[-1]], clock)
+    rows |= answer_rows(model, rival_of(model)[1], examples[: sizes.at_once], clock)
+    for count in sizes.together:
+        rows[f"{count} readers trained together"] = together_row(config, corpus, clock, count)
+    if sizes.cnn:
+        longer = corpus_in(folder / "cnn", [random_example(seed, 36) for seed in range(needed)])
+        rows["training, CNN preset"] = training_row(load_config("cnn", overrides), longer, clock, steps=steps)
+    return rows, by_size
 
 
-def pair(
-    plain: Callable[[], object], ours: Callable[[], object], device: torch.device, repeats: int
-) -> tuple[float, float, float]:
-    """Calls a second of both, taken in turns, and the spread of the second."""
-    times: dict[str, list[float]] = {"plain": [], "ours": []}
-    for turn in range(repeats + 2):
-        for name, call in (("plain", plain), ("ours", ours)):
-            start = time.perf_counter()
-            call()
-            if device.type == "cuda":
-                torch.cuda.synchronize(device)
-            if turn >= 2:
-                times[name].append(1 / (time.perf_counter() - start))
-    quartiles = statistics.quantiles(times["ours"], n=4)
-    return statistics.median(times["plain"]), statistics.median(times["ours"]), quartiles[2] - quartiles[0]
+def over_batch_sizes(model: Model, sizes: Sizes, clock: Clock) -> Rows:
+    examples = [random_example(seed, sizes.passage) for seed in range(sizes.batches[-1])]
+    return {str(size): evaluation_row(model, rival_of(model), examples[:size], clock) for size in sizes.batches}
 
 
-def plain_training_step(plain: torch.nn.Module, cut: Callable[[np.ndarray], Batch]) -> Callable[[np.ndarray], None]:
-    optimizer = torch.optim.Adam(plain.parameters(), lr=1e-3)
-
-    def step(rows: np.ndarray) -> None:
-        plain.train()
-        plain.loss(cut(rows)).backward()
-        optimizer.step()
-        optimizer.zero_grad()
-
-    return step
+def over_lengths(model: Model, sizes: Sizes, clock: Clock) -> Rows:
+    rows = {}
+    for count in sizes.sentences:
+        examples = [random_example(seed, count) for seed in range(min(8, sizes.at_once))]
+        longest = max(sum(map(len, example.sentences)) for example in examples)
+        rows[str(longest)] = evaluation_row(model, rival_of(model), examples, clock)
+    return rows
 
 
-def fixed_cut(questions: Questions, model: Model, device: torch.device) -> Callable[[np.ndarray], Batch]:
-    cutter = BatchCutter(questions, model.vocabulary, device)
-    return lambda rows: cutter.cut(torch.from_numpy(rows), cutter.sizes.of(rows))
+def report(rows: Rows, by_size: dict[str, Rows], plots: Path) -> None:
+    print(f"{'':<28}{'rival':<12}{'its /s':>10}{'spread':>9}{'ours /s':>11}{'spread':>9}{'ratio':>8}")
+    for name, row in rows.items():
+        rates = f"{row.theirs:>10.1f}{row.theirs_spread:>9.1f}{row.ours:>11.1f}{row.spread:>9.1f}"
+        print(f"{name:<28}{row.rival:<12}{rates}{row.ratio:>8.2f}")
+    powers = {}
+    for what, series in by_size.items():
+        numbers = [int(size) for size in series]
+        # A batch takes as long as its size divided by its rate; a passage of any length is one question.
+        cost = [(size if what == "batch size" else 1) / series[str(size)].ours for size in numbers]
+        powers[what] = growth(numbers, cost)
+        print(f"time grows with the {what + ' to the power':<30}{powers[what]:.2f}")
+    figures = {name: asdict(row) for name, row in rows.items()}
+    by_size_figures = {what: {size: asdict(row) for size, row in series.items()} for what, series in by_size.items()}
+    pictures = [str(path) for path in draw(by_size, plots)]
+    print(json.dumps({"rates": figures, "by_size": by_size_figures, "growth": powers, "plots": pictures}))
 
 
-def fixed_batch(questions: Questions, model: Model, rows: np.ndarray, device: torch.device) -> Batch:
-    return fixed_cut(questions, model, device)(rows)
-
-
-def random_example(random: np.random.Generator, *, quick: bool) -> Example:
-    """Twenty sentences of words by Zipf's law, 440 words in all or so, and ten candidates."""
-    vocabulary, mean = (50, 4) if quick else (60_000, 22)
-    draw = lambda n: tuple(f"w{word}" for word in np.minimum(random.zipf(1.3, n), vocabulary))  # noqa: E731
-    sentences = tuple(draw(int(random.gamma(2, mean / 2)) + 1) for _ in range(20))
-    distinct = list(dict.fromkeys(word for sentence in sentences for word in sentence))
-    candidates = tuple((distinct[n],) for n in random.permutation(len(distinct))[:10])
-    return Example(
-        sentences=sentences, question=(*draw(12), BLANK, *draw(12)), candidates=candidates, answer=candidates[0]
-    )
-
-
-def corpus_in(folder: Path, examples: list[Example]) -> Path:
-    builder, counter = QuestionsBuilder(), StatisticsCounter()
-    for example in examples:
-        builder.add(example)
-        counter.add(example)
-    folder.mkdir()
-    record = CorpusRecord(
-        made_by="a benchmark", sources=(), options={}, skipped=0, statistics={"train": counter.result()}
-    )
-    write_corpus(folder, {"train": builder}, record)
-    return folder
+def draw(by_size: dict[str, Rows], folder: Path) -> list[Path]:
+    try:
+        from pictures import draw_series
+    except ImportError:
+        print("no pictures: they need matplotlib (pip install 'epireader[plots]')")
+        return []
+    folder.mkdir(parents=True, exist_ok=True)
+    return [
+        draw_series(what, series, folder / f"rate-by-{what.replace(' ', '-')}.png") for what, series in by_size.items()
+    ]
 
 
 if __name__ == "__main__":

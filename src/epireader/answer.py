@@ -156,7 +156,7 @@ class Story:
         return tuple(
             Mention(self.words[n].start, self.words[n + size - 1].end)
             for n in self._places.get(phrase[0], ())
-            if tuple(word.text for word in self.words[n : n + size]) == phrase
+            if size == 1 or tuple(word.text for word in self.words[n : n + size]) == phrase
         )
 
     @cached_property
@@ -214,7 +214,9 @@ def _ranked(story: Story, questions: Questions, row: int, views: Sequence[View],
 
 
 def _mean(values: list[np.ndarray]) -> tuple[float, ...] | None:
-    return tuple(np.mean(values, axis=0).tolist()) if values else None
+    if not values:
+        return None
+    return tuple((values[0] if len(values) == 1 else np.mean(values, axis=0)).tolist())
 
 
 def _given(candidates: Sequence[str] | None) -> tuple[Words, ...]:

@@ -138,6 +138,11 @@ def test_training_and_answering_need_nothing_that_only_tests_or_servers_have() -
     assert not loaded & {"beartype", "spacy", "fastapi", "hypothesis", "pytest", "tensorboard"}
 
 
+def test_an_answer_is_given_without_the_compiler_of_torch() -> None:
+    asked = "Reader.load().answer('Ann had a goat.', 'XXXXX had a goat .')"
+    assert not loaded_after(f"from epireader import Reader; {asked}") & {"sympy", "triton", "matplotlib"}
+
+
 def outside_of(*folders: str) -> list[Path]:
     return [path for path in FILES if path.relative_to(PACKAGE).parts[0] not in folders]
 

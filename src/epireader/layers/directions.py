@@ -44,12 +44,16 @@ class BothDirections(nn.Module, Generic[Recurrence]):
         )
 
     def _read_backwards(self, inputs: Float[Tensor, "batch n in"], mask: Bool[Tensor, "batch n"]) -> Encoded:
-        # Reversed within its length, not as a whole: padding must stay behind the words.
-        length = mask.sum(dim=1, keepdim=True)
-        position = torch.arange(inputs.shape[1], device=inputs.device)
-        mirror = torch.where(position < length, length - 1 - position, position)
+        mirror = reversed_within_length(mask)
         read: Encoded = self.backwards(reordered(inputs, mirror), mask)
         return Encoded(reordered(read.states, mirror), read.final)
+
+
+def reversed_within_length(mask: Bool[Tensor, "batch n"]) -> Int[Tensor, "batch n"]:
+    """The order in which a sequence is read backwards: padding stays behind the words."""
+    length = mask.sum(dim=1, keepdim=True)
+    position = torch.arange(mask.shape[1], device=mask.device)
+    return torch.where(position < length, length - 1 - position, position)
 
 
 def ended(states: Float[Tensor, "batch n hid"], mask: Bool[Tensor, "batch n"]) -> Encoded:

@@ -15,6 +15,7 @@ from epireader.layers.directions import (
     stacked,
     weights_of,
 )
+from epireader.layers.lockstep import pays_in_lockstep, read_in_lockstep
 
 
 class GRU(nn.Module):
@@ -31,6 +32,8 @@ class GRU(nn.Module):
     def forward(self, inputs: Float[Tensor, "batch n in"], mask: Bool[Tensor, "batch n"]) -> Encoded:
         if can_be_fused(inputs, self.recurrence.hidden_size):
             return read_fused([self.recurrence], inputs, mask)
+        if pays_in_lockstep(inputs):
+            return read_in_lockstep([self.recurrence], inputs, mask)
         states = read_stepwise(self.recurrence, inputs) if is_step_by_step() else self.recurrence(inputs)[0]
         return ended(states, mask)
 
@@ -44,6 +47,8 @@ class BiGRU(BothDirections[GRU]):
     def forward(self, inputs: Float[Tensor, "batch n in"], mask: Bool[Tensor, "batch n"]) -> Encoded:
         if can_be_fused(inputs, self.forwards.recurrence.hidden_size):
             return read_fused([self.forwards.recurrence, self.backwards.recurrence], inputs, mask)
+        if pays_in_lockstep(inputs):
+            return read_in_lockstep([self.forwards.recurrence, self.backwards.recurrence], inputs, mask)
         return super().forward(inputs, mask)
 
 

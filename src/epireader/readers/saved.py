@@ -11,6 +11,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from epireader.data.vocabulary import Vocabulary
 from epireader.files import written_beside
@@ -93,16 +94,34 @@ def load_model(folder: Path) -> Model:
         vocabulary = Vocabulary.load(folder / "vocab.txt", **record["vocabulary"])
     except (AttributeError, KeyError, TypeError, ValueError, FileNotFoundError) as error:
         raise BadModel(f"{folder} does not hold a reader this version knows ({error})") from None
-    with torch.device("meta"):
+    with torch.device("meta"), Undrawn():
         model = build_model(record["reader"], settings, vocabulary)
     weights, _ = read_weights(folder / "model.safetensors")
-    put_weights(model.module.to_empty(device="cpu"), weights, folder / "model.safetensors")
+    # Copies, because the tensors of a file lie in the file.
+    weights = {name: weight.to(torch.get_default_dtype(), copy=True) for name, weight in weights.items()}
+    put_weights(model.module, weights, folder / "model.safetensors", assign=True)
     model.module.eval()
     return model
 
 
-def put_weights(module: nn.Module, weights: Mapping[str, Tensor], path: Path) -> None:
-    """Copy weights into a module; they must be the module's own, name by name and shape by shape."""
+class Undrawn(TorchFunctionMode):
+    """Here first weights are not drawn: loaded ones take their place, and to draw on the meta device torch imports
+    its compiler, which takes as long as all the rest."""
+
+    DRAWS = frozenset({"uniform_", "normal_", "kaiming_uniform_", "xavier_uniform_", "orthogonal_"})
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        del types
+        kwargs = kwargs or {}
+        if getattr(func, "__name__", "") in self.DRAWS:
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **kwargs)
+
+
+def put_weights(module: nn.Module, weights: Mapping[str, Tensor], path: Path, *, assign: bool = False) -> None:
+    """Copy weights into a module, or make them its own; they must be its weights, name by name and shape by shape."""
     wanted = {name: tuple(tensor.shape) for name, tensor in module.state_dict().items()}
     found = {name: tuple(tensor.shape) for name, tensor in weights.items()}
     for name in sorted(wanted.keys() | found.keys()):
@@ -111,7 +130,7 @@ def put_weights(module: nn.Module, weights: Mapping[str, Tensor], path: Path) ->
                 f"{path} belongs to another reader: {name} is {found.get(name, 'missing')} in the file"
                 f" and {wanted.get(name, 'unknown')} in the reader"
             )
-    module.load_state_dict(dict(weights))
+    module.load_state_dict(dict(weights), assign=assign)
 
 
 def read_record(folder: Path) -> dict[str, Any]:

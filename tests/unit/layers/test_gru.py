@@ -1,6 +1,7 @@
 """GRUs: the recurrence itself, its two directions, and what padding must not do to them."""
 
 import math
+from collections.abc import Callable
 from types import SimpleNamespace
 
 import pytest
@@ -14,6 +15,7 @@ from torch import Tensor
 
 from epireader.layers.directions import can_be_fused, has_room, step_by_step
 from epireader.layers.gru import GRU, BiGRU
+from epireader.layers.lockstep import FEW_SEQUENCES, pays_in_lockstep
 
 seeds = st.integers(0, 10_000)
 
@@ -175,3 +177,20 @@ def test_weights_must_fit_on_the_chip(
     monkeypatch.setattr("importlib.util.find_spec", lambda _: object())
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: SimpleNamespace(major=generation))
     assert has_room.__wrapped__(torch.device("cuda"), hidden) == fits
+
+
+@pytest.mark.parametrize("make", [GRU, BiGRU])
+@settings(deadline=None, max_examples=15)
+@given(lengths=st.lists(st.integers(1, 6), min_size=1, max_size=FEW_SEQUENCES), extra=st.integers(0, 2), seed=seeds)
+def test_few_sequences_in_lockstep_are_read_as_many_are(
+    make: Callable[[int, int], GRU | BiGRU], lengths: list[int], extra: int, seed: int
+) -> None:
+    module = roughened(make(3, 4), seed)
+    inputs, mask = sequences(lengths, max(lengths) + extra, 3, seed)
+    learning = module(inputs, mask)
+    assert not pays_in_lockstep(inputs)
+    with torch.no_grad():
+        assert pays_in_lockstep(inputs)
+        in_lockstep = module(inputs, mask)
+    torch.testing.assert_close(in_lockstep.states[mask], learning.states[mask].detach())
+    torch.testing.assert_close(in_lockstep.final, learning.final.detach())
