@@ -10,10 +10,13 @@ import torch
 from epireader.data.batches import Batch, BatchCutter
 from epireader.data.corpus import Corpus, CorpusRecord, open_corpus, write_corpus
 from epireader.data.example import BLANK, Example
+from epireader.data.prepare_books import ShelfBuilder
 from epireader.data.questions import Lexicon, QuestionsBuilder
+from epireader.data.shelf import Shelf
 from epireader.data.statistics import StatisticsCounter
 from epireader.data.vocabulary import Vocabulary
 from epireader.evaluation.results import Result
+from epireader.text.cloze import TaggedBook
 
 
 def example(
@@ -113,3 +116,50 @@ def result(**changes: Any) -> Result:
         "device": "CPU", "date": "2026-11-15", "command": "epireader reproduce corpora/cbt-ne --out results",
     }  # fmt: skip
     return Result(**{**values, **changes})
+
+
+MANY_KINDS = {  # a word may be of one kind here and of another there, or differ from one of another kind by case alone
+    **dict.fromkeys(("Ann", "ANN", "Bob", "Cid", "Dot", "Eve", "Fay", "Gus"), "N"),
+    **dict.fromkeys(("axe", "bun", "cap", "dog", "elk", "fig", "gem", "rose", "bob"), "C"),
+    "Rose": "NC",
+    "Will": "NC-",
+    **dict.fromkeys(("the", "a", "sees", "has", "and", "."), "-"),
+}
+
+
+def small_book(random: np.random.Generator, *, sentences: int = 40, longest: int = 6, words: int = 30) -> TaggedBook:
+    """A book without any sense, of the first so many words of a shuffled list."""
+    known = random.permutation(list(MANY_KINDS)).tolist()[:words]
+    draws = [
+        random.integers(0, 6 * len(known), length).tolist() for length in random.integers(1, longest + 1, sentences)
+    ]
+    text = [tuple(known[n // 6] for n in row) for row in draws]
+    kinds = ["".join(MANY_KINDS[known[n // 6]][n % 6 % len(MANY_KINDS[known[n // 6]])] for n in row) for row in draws]
+    return TaggedBook(title=f"Book {random.integers(1 << 30)}", sentences=text, kinds=kinds)
+
+
+def household_book(random: np.random.Generator, title: str, sentences: int = 60) -> TaggedBook:
+    """`Ann cup` and so on: who has what stays the same within a book, and is different in the next."""
+    people = random.permutation(["Ann", "Bob", "Kit", "Max", "Pam", "Sue", "Tom"]).tolist()
+    things = ["box", "bun", "cat", "cup", "dog", "hat", "jug"]
+    pairs = [int(n) for n in random.integers(0, len(people), sentences)]
+    return TaggedBook(title=title, sentences=[(people[n], things[n]) for n in pairs], kinds=["NC"] * sentences)
+
+
+def shelf_of(books: Sequence[TaggedBook], *, sentence_limit: int = 100, folder: Path = Path("nowhere")) -> Shelf:
+    """Books compiled in memory."""
+    builder = ShelfBuilder(sentence_limit)
+    for book in books:
+        builder.add(book)
+    return builder.build(folder, ())
+
+
+def write_books(path: Path, books: Sequence[TaggedBook]) -> Path:
+    """Books as a text with its kinds beside it."""
+    lines, kinds = [], []
+    for book in books:
+        lines += [f"_BOOK_TITLE_ : {book.title}", *(" ".join(sentence) for sentence in book.sentences)]
+        kinds += ["", *book.kinds]
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    path.with_name(f"{path.stem}.kinds.txt").write_text("".join(f"{line}\n" for line in kinds), encoding="utf-8")
+    return path

@@ -1,17 +1,22 @@
 """What a GPU adds must not change what is computed. These tests need one and are skipped without it."""
 
+from dataclasses import fields
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
-from builders import toy_corpus
+from builders import household_book, shelf_of, small_book, toy_corpus
 from running import Watch
 
+from epireader.data.batches import Batch
 from epireader.data.corpus import Corpus
+from epireader.data.fresh import FreshQuestions
+from epireader.data.vocabulary import Vocabulary
 from epireader.evaluation.predict import predict
 from epireader.readers.saved import load_model
-from epireader.training.batches import TrainingBatches
-from epireader.training.config import load_config
+from epireader.training.batches import Books, TrainingBatches
+from epireader.training.config import BooksConfig, load_config
 from epireader.training.loop import fresh_model, seed_dropout, set_precision, train
 from epireader.training.optimizer import make_optimizer
 from epireader.training.processes import Processes
@@ -108,3 +113,36 @@ def test_readers_trained_at_once_are_those_trained_alone(tmp_path: Path, preset:
             expected = load_model(tmp_path / "alone" / folder.name).module.state_dict()
             for name, weight in load_model(folder).module.state_dict().items():
                 torch.testing.assert_close(weight, expected[name], rtol=5e-2, atol=5e-3)
+
+
+def test_a_gpu_makes_the_same_questions_from_books_as_the_cpu() -> None:
+    random = np.random.default_rng(0)
+    shelf = shelf_of([small_book(random, sentences=200) for _ in range(3)], sentence_limit=4)
+    made = [
+        FreshQuestions(shelf, Vocabulary(("the", "Ann")), device, questions=300, about_names=150, max_words=1000)
+        for device in ("cpu", "cuda")
+    ]
+    rows = made[0].rows_of_epoch(seed=1, epoch=2)
+    here, there = (one.cut(torch.from_numpy(rows), one.shape(rows), shuffle=5) for one in made)
+    for field in fields(Batch):
+        assert torch.equal(getattr(here, field.name), getattr(there, field.name).cpu()), field.name
+
+
+def test_replayed_steps_ask_new_questions_of_the_books(tmp_path: Path) -> None:
+    corpus, processes = toy_corpus(tmp_path / "corpus"), Processes(0, 1, torch.device("cuda"))
+    shelf = shelf_of([household_book(np.random.default_rng(n), f"{n}") for n in range(9)])
+    config = load_config("as-reader", SMALL)
+    set_precision("fp32", processes.device)
+    losses: dict[bool, list[float]] = {}
+    for replay in (True, False):
+        model = fresh_model(corpus, config, processes.device, shelf)
+        optimizer = make_optimizer(model.module.parameters(), 1e-3, config.training.optimizer)
+        books = Books(shelf, BooksConfig(questions=96))
+        batches = TrainingBatches(corpus, model.vocabulary, config.training, processes, books)
+        step = make_step(model, model.module, optimizer, batches, config.training, processes)
+        if not replay:
+            plain = step._take._take
+            step._take = lambda rows, shape, shuffle, plain=plain: plain(rows.cuda(), rounded_up(shape), shuffle)
+        losses[replay] = [float(step(rows, epoch)["loss"]) for epoch in range(3) for rows in batches.plan(epoch)]
+    assert len({*losses[True]}) == len(losses[True]) == 18
+    assert losses[True] == pytest.approx(losses[False], rel=1e-3)

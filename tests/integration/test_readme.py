@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from builders import who_has_what
+from builders import household_book, who_has_what, write_books
 from click.testing import CliRunner
 
 from epireader.cli.main import COMMANDS, cli
@@ -39,6 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for n in range(40)
         )
     )
+    write_books(place / "tales.txt", [household_book(random, "Household")])
     return place
 
 

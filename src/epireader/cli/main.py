@@ -14,6 +14,7 @@ from epireader import __version__
 COMMANDS = {
     "answer": "Answer a question about a story.",
     "prepare": "Compile question files into a corpus.",
+    "prepare-books": "Compile books to make training questions from.",
     "train": "Train a reader on a corpus.",
     "evaluate": "Measure a reader on questions.",
     "compare": "Test whether one reader is better than another.",

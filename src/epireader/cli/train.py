@@ -29,6 +29,12 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Word vectors to begin with, as text in GloVe's format; .gz and .xz too.",
 )
+@click.option(
+    "--books",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="BOOKS",
+    help="Prepared books to make the training questions from; CORPUS is then for validation.",
+)
 @click.option("--seed", type=int, help="Short for --set training.seed=N.")
 @click.option(
     "--seeds", type=click.IntRange(min=1), metavar="N", help="Train N readers at once, in OUT/seed-0 and so on."
@@ -41,6 +47,7 @@ def train(
     out: Path,
     overrides: tuple[str, ...],
     embeddings: Path | None,
+    books: Path | None,
     seed: int | None,
     seeds: int | None,
     device: str,
@@ -57,9 +64,11 @@ def train(
       epireader train corpora/cbt-cn --preset as-reader --set model.hidden_dim=64 --out runs/small
       epireader train corpora/cnn --preset stanford --embeddings glove.6B.100d.txt.xz --out runs/stanford
       epireader train corpora/cbt-cn --preset cbt-cn --seeds 7 --out runs/seven
+      epireader train corpora/cbt-cn --preset cbt-cn --books corpora/books --set books.names=0 --out runs/more
       torchrun --nproc-per-node 2 -m epireader train corpora/cnn --preset cnn --out runs/cnn
     """
     from epireader.data.corpus import open_corpus
+    from epireader.data.shelf import open_shelf
     from epireader.training.config import load_config
     from epireader.training.loop import train as train_reader
     from epireader.training.processes import join_processes
@@ -74,13 +83,15 @@ def train(
         with on_screen(
             out, quiet=not processes.is_first, idle=f"{out} was finished before; nothing was done"
         ) as screen:
-            opened = open_corpus(corpus)
+            opened, shelf = open_corpus(corpus), open_shelf(books) if books else None
             if several:
-                standing = out / "resume.safetensors"
-                trained = train_together(opened, several, standing, processes, screen, embeddings=embeddings)
+                trained = train_together(
+                    opened, several, out / "resume.safetensors", processes, screen, embeddings=embeddings, shelf=shelf
+                )
             else:
                 config = load_config(preset, overrides)
-                trained = {out: train_reader(opened, config, out, processes, screen, embeddings=embeddings)}
+                progress = train_reader(opened, config, out, processes, screen, embeddings=embeddings, shelf=shelf)
+                trained = {out: progress}
         if not processes.is_first:
             return
     if as_json:

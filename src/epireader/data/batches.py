@@ -4,7 +4,7 @@ The order of an epoch is planned on the host, once, from the sizes of the questi
 over one row of that plan and the shape it needs; nothing on the device is waited for.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -75,13 +75,17 @@ class BatchCutter:
         self._questions = questions.questions.to(device)
         self._candidates = questions.candidates.to(device)
         self._answers = questions.answers.to(device)
-        ids = vocabulary.ids_of(questions.lexicon)
-        ids[0] = PAD_ID
-        self._has_strangers = bool((ids < 0).any())
-        self._ids = ids.to(device)
-        self._strangers = vocabulary.strangers
-        self._entities = EntityNames(vocabulary, device)
-        self._rename_entities = vocabulary.rename_entities
+        self._encoder = Encoder(questions.lexicon, vocabulary, device)
+
+    def rows_of_epoch(self, **_: int) -> np.ndarray:
+        """What is asked in an epoch, whatever its number and the seed: every question."""
+        return np.arange(len(self.sizes.words))
+
+    def lengths(self, rows: np.ndarray) -> np.ndarray:
+        return np.asarray(self.sizes.words[rows])
+
+    def shape(self, rows: np.ndarray) -> Shape:
+        return self.sizes.of(rows)
 
     def cut(
         self, rows: Int[Tensor, " batch"], shape: Shape, *, shuffle: int | Int[Tensor, "*batch"] | None = None
@@ -98,7 +102,7 @@ class BatchCutter:
         question, _ = self._sequences.take(self._questions[rows], everywhere, shape.question)
         phrases, phrase_mask = self._candidates.take(rows, everywhere, shape.candidates)
         candidates, _ = self._sequences.take(phrases, phrase_mask, shape.phrase)
-        passage, question, candidates = self._encode(passage, question, candidates)
+        passage, question, candidates = self._encoder.encode(passage, question, candidates)
         batch = Batch(
             passage=passage,
             sentence_of=sentence_of,
@@ -108,10 +112,22 @@ class BatchCutter:
             answer=self._answers[rows].long(),
             row=rows,
         )
-        # Renamed entities have forgotten their names: there is nothing left to shuffle.
-        return batch if shuffle is None or self._rename_entities else self._entities.shuffled(batch, shuffle)
+        return batch if shuffle is None else self._encoder.shuffled(batch, shuffle)
 
-    def _encode(
+
+class Encoder:
+    """Turns words of a lexicon into ids of a reader's vocabulary."""
+
+    def __init__(self, lexicon: Sequence[str], vocabulary: Vocabulary, device: torch.device) -> None:
+        ids = vocabulary.ids_of(lexicon)
+        ids[0] = PAD_ID
+        self._has_strangers = bool((ids < 0).any())
+        self._ids = ids.to(device)
+        self._strangers = vocabulary.strangers
+        self._entities = EntityNames(vocabulary, device)
+        self._rename_entities = vocabulary.rename_entities
+
+    def encode(
         self,
         passage: Int[Tensor, "batch doc"],
         question: Int[Tensor, "batch q"],
@@ -126,6 +142,10 @@ class BatchCutter:
             ids = self._entities.by_appearance(ids)
         parts = ids.split([passage.shape[1], question.shape[1], candidates[0].numel()], dim=1)
         return parts[0], parts[1], parts[2].view(candidates.shape)
+
+    def shuffled(self, batch: Batch, shuffle: int | Int[Tensor, "*batch"]) -> Batch:
+        """The batch with its entities' names traded. Renamed ones have forgotten theirs: nothing is left to trade."""
+        return batch if self._rename_entities else self._entities.shuffled(batch, shuffle)
 
 
 class EntityNames:

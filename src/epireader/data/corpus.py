@@ -22,6 +22,7 @@ from epireader.data.statistics import Statistics
 FORMAT = "epireader-corpus"
 VERSION = 1
 SPLITS = ("train", "valid", "test", "all")
+LEXICON = "lexicon.txt"
 
 _RAGGED = ("sequences", "passages", "candidates")
 _PLAIN = ("questions", "answers")
@@ -128,8 +129,7 @@ def open_corpus(folder: Path) -> Corpus:
         record["statistics"] = {
             split: Statistics.from_mapping(figures) for split, figures in record["statistics"].items()
         }
-        lexicon = (folder / "lexicon.txt").read_bytes().decode("utf-8").split("\n")[:-1]
-        return Corpus(folder, CorpusRecord(**record), [*LEXICON_START, *lexicon])
+        return Corpus(folder, CorpusRecord(**record), read_lexicon(folder))
     except FileNotFoundError as error:
         raise BadCorpus(
             f"{folder} is not a prepared corpus: it has no {Path(error.filename).name}; make one with 'epireader prepare'"
@@ -149,6 +149,15 @@ def write_corpus(folder: Path, builders: dict[str, QuestionsBuilder], record: Co
             ragged = getattr(questions, name)
             columns |= {f"{name}.values": ragged.values, f"{name}.offsets": ragged.offsets}
         save_file(columns, folder / f"{split}.safetensors")
-    lexicon = "".join(f"{word}\n" for word in words[len(LEXICON_START) :])
-    (folder / "lexicon.txt").write_text(lexicon, encoding="utf-8", newline="\n")
+    write_lexicon(folder, words)
     (folder / "corpus.json").write_text(json.dumps(asdict(record), indent=2) + "\n", encoding="utf-8")
+
+
+def read_lexicon(folder: Path) -> list[str]:
+    # Not splitlines(): a word may hold one of Unicode's other line ends.
+    return [*LEXICON_START, *(folder / LEXICON).read_bytes().decode("utf-8").split("\n")[:-1]]
+
+
+def write_lexicon(folder: Path, words: Sequence[str]) -> None:
+    lexicon = "".join(f"{word}\n" for word in words[len(LEXICON_START) :])
+    (folder / LEXICON).write_text(lexicon, encoding="utf-8", newline="\n")

@@ -115,11 +115,15 @@ def _format_of(file: TextFile) -> _Read | None:
     return next((read for looks_right, read in looks.items() if looks_right(start)), None)
 
 
+def split_named(name: str) -> Split:
+    """The split that a file's name says it belongs to."""
+    found = {_SPLITS[word] for word in re.split("[^a-z]+", name.lower()) if word in _SPLITS}
+    return found.pop() if len(found) == 1 else "all"
+
+
 def _split_of(name: str, read: _Read) -> Split:
     path = PurePosixPath(name)
-    words = [path.parent.name] if read is read_cnn else re.split("[^a-z]+", path.name.lower())
-    found = {_SPLITS[word] for word in words if word in _SPLITS}
-    return found.pop() if len(found) == 1 else "all"
+    return _SPLITS.get(path.parent.name, "all") if read is read_cnn else split_named(path.name)
 
 
 _SPLITS = {

@@ -73,7 +73,7 @@ def prepare(
             )
         record = CorpusRecord(
             made_by=f"epireader {__version__}",
-            sources=tuple(SourceRecord(source.name, _bytes(source), sha256_of(source)) for source in sources),
+            sources=tuple(map(source_record, sources)),
             options={"kind": options.kind, "split": options.split, "sentence_limit": options.sentence_limit},
             skipped=skipped.count if skipped else 0,
             statistics={split: counter.result() for split, counter in counters.items()},
@@ -97,6 +97,7 @@ def open_questions(
     return builders[choose_split(builders, split, source)].build()
 
 
-def _bytes(source: Path) -> int:
+def source_record(source: Path) -> SourceRecord:
     files = source.rglob("*") if source.is_dir() else [source]
-    return sum(file.stat().st_size for file in files if file.is_file())
+    size = sum(file.stat().st_size for file in files if file.is_file())
+    return SourceRecord(source.name, size, sha256_of(source))

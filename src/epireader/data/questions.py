@@ -72,9 +72,14 @@ class Questions:
 
     def word_counts(self) -> list[tuple[str, int]]:
         """How often each word stands in the distinct sentences, questions and candidates."""
-        counts = torch.bincount(self.sequences.values, minlength=len(self.lexicon)).tolist()
-        start = len(LEXICON_START)
-        return [(word, n) for word, n in zip(self.lexicon[start:], counts[start:], strict=True) if n]
+        return counted(self.lexicon, self.sequences.values)
+
+
+def counted(lexicon: Sequence[str], words: Int[Tensor, " words"]) -> list[tuple[str, int]]:
+    """How often each word of a lexicon stands in a text; a word that does not is left out."""
+    counts = torch.bincount(words, minlength=len(lexicon)).tolist()
+    start = len(LEXICON_START)
+    return [(word, n) for word, n in zip(lexicon[start:], counts[start:], strict=True) if n]
 
 
 @dataclass(frozen=True)

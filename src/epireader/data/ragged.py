@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Int, Integer
 from torch import Tensor
 
 
@@ -43,7 +43,14 @@ class Ragged:
         rows = torch.where(present, rows, 0)
         start = self.offsets[rows]
         length = torch.where(present, self.offsets[rows + 1] - start, 0)
-        columns = torch.arange(width, device=rows.device)
-        mask = columns < length[..., None]
-        index = torch.where(mask, start[..., None] + columns, 0)
-        return torch.where(mask, self.values[index], 0), mask
+        return runs(self.values, start, length, width)
+
+
+def runs(
+    values: Integer[Tensor, " values"], start: Int[Tensor, "*shape"], length: Int[Tensor, "*shape"], width: int
+) -> tuple[Integer[Tensor, "*shape {width}"], Bool[Tensor, "*shape {width}"]]:
+    """The values from each `start` on side by side, and a mask that is True where there is one; the rest is 0."""
+    columns = torch.arange(width, device=values.device)
+    mask = columns < length[..., None]
+    index = torch.where(mask, start[..., None] + columns, 0)
+    return torch.where(mask, values[index], 0), mask

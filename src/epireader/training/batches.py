@@ -1,7 +1,8 @@
 """The training questions, in the order of an epoch."""
 
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -10,25 +11,54 @@ from torch import Tensor
 
 from epireader.data.batches import Batch, BatchCutter, plan_epoch
 from epireader.data.corpus import BadCorpus, Corpus
+from epireader.data.fresh import FreshQuestions
 from epireader.data.questions import Shape
+from epireader.data.shelf import Shelf
 from epireader.data.vocabulary import Vocabulary
 from epireader.settings import BadSetting
-from epireader.training.config import TrainingConfig
+from epireader.training.config import BooksConfig, Config, TrainingConfig
 from epireader.training.processes import Processes
 
 
-class TrainingBatches:
-    """Plans epochs and cuts batches; with several processes, this one's share of each."""
+@dataclass(frozen=True)
+class Books:
+    """Prepared books, and what is asked of them."""
 
-    def __init__(self, corpus: Corpus, vocabulary: Vocabulary, settings: TrainingConfig, processes: Processes) -> None:
-        questions = corpus.questions("train")
-        if not bool((questions.answers >= 0).any()):
-            raise BadCorpus(f"no training question of {corpus.folder} has its answer among its candidates")
+    shelf: Shelf
+    settings: BooksConfig
+
+
+def books_for(config: Config, shelf: Shelf | None) -> Books | None:
+    """The books with their settings; settings without books are refused."""
+    if shelf is None and config.books is not None:
+        raise BadSetting("settings of books are given, but no books: prepare some and name them with --books")
+    return None if shelf is None else Books(shelf, config.books or BooksConfig())
+
+
+class TrainingBatches:
+    """Plans epochs and cuts batches; with several processes, this one's share of each.
+
+    The questions are those of the corpus, or made freshly from books where some are given.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        vocabulary: Vocabulary,
+        settings: TrainingConfig,
+        processes: Processes,
+        books: Books | None = None,
+    ) -> None:
         if settings.batch_size % processes.world:
             raise BadSetting(
                 f"training.batch_size must be a multiple of the {processes.world} processes, got {settings.batch_size}"
             )
-        self._cutter = BatchCutter(questions, vocabulary, processes.device)
+        self._cutter = (
+            _made_from(books, vocabulary, processes.device)
+            if books
+            else _given_in(corpus, vocabulary, processes.device)
+        )
+        self._shuffles = settings.shuffle_entities or books is not None
         self._settings, self._processes = settings, processes
 
     def sown_with(self, seed: int) -> "TrainingBatches":
@@ -44,22 +74,57 @@ class TrainingBatches:
 
     def plan(self, epoch: int) -> list[np.ndarray]:
         """The batches of an epoch, each the rows of its questions."""
+        asked = self._cutter.rows_of_epoch(seed=self._settings.seed, epoch=epoch)
         plan = plan_epoch(
-            self._cutter.sizes.words,
+            self._cutter.lengths(asked),
             self._settings.batch_size,
             seed=self._settings.seed,
             epoch=epoch,
             read_ahead=self._settings.read_ahead,
             world=self._processes.world,
         )
-        return [rows[self._processes.rank :: self._processes.world] for rows in plan]
+        return [asked[places[self._processes.rank :: self._processes.world]] for places in plan]
 
     def shape(self, rows: np.ndarray) -> Shape:
-        return self._cutter.sizes.of(rows)
+        return self._cutter.shape(rows)
 
     def shuffle(self, epoch: int) -> Int[Tensor, ""]:
-        """The number that decides how entities trade names in an epoch."""
+        """The number that decides what is asked of books in an epoch, or how entities trade names."""
         return torch.tensor(self._settings.seed * 1_000_003 + epoch, device=self._processes.device)
 
     def cut(self, rows: Int[Tensor, " batch"], shape: Shape, shuffle: Int[Tensor, "*batch"]) -> Batch:
-        return self._cutter.cut(rows, shape, shuffle=shuffle if self._settings.shuffle_entities else None)
+        return self._cutter.cut(rows, shape, shuffle=shuffle) if self._shuffles else self._cutter.cut(rows, shape)
+
+
+@runtime_checkable
+class Cutter(Protocol):
+    """Where batches come from. A `row` is the number of a question."""
+
+    def rows_of_epoch(self, *, seed: int, epoch: int) -> np.ndarray: ...
+
+    def lengths(self, rows: np.ndarray) -> np.ndarray: ...
+
+    def shape(self, rows: np.ndarray) -> Shape: ...
+
+    def cut(
+        self, rows: Int[Tensor, " batch"], shape: Shape, *, shuffle: int | Int[Tensor, "*batch"] | None = None
+    ) -> Batch: ...
+
+
+def _given_in(corpus: Corpus, vocabulary: Vocabulary, device: torch.device) -> Cutter:
+    questions = corpus.questions("train")
+    if not bool((questions.answers >= 0).any()):
+        raise BadCorpus(f"no training question of {corpus.folder} has its answer among its candidates")
+    return BatchCutter(questions, vocabulary, device)
+
+
+def _made_from(books: Books, vocabulary: Vocabulary, device: torch.device) -> Cutter:
+    settings = books.settings
+    return FreshQuestions(
+        books.shelf,
+        vocabulary,
+        device,
+        questions=settings.questions,
+        about_names=round(settings.names * settings.questions),
+        max_words=settings.max_words,
+    )

@@ -77,6 +77,23 @@ class TrainingConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class BooksConfig:
+    """What is asked of prepared books, where a reader is trained on them."""
+
+    questions: int = 200_000
+    """Questions in an epoch."""
+    names: float = 0.5
+    """The share of them that is about names; the rest is about nouns."""
+    max_words: int = 1000
+    """A passage that has more words than this with its question is passed over."""
+
+    def __post_init__(self) -> None:
+        refuse_below_one(self, "books", "questions", "max_words")
+        if not 0 <= self.names <= 1:
+            raise ValueError(f"books.names is a share and lies between 0 and 1, got {self.names}")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Config:
     """A whole run. `model` is the settings dataclass of `reader`."""
 
@@ -84,10 +101,12 @@ class Config:
     model: Any
     vocabulary: VocabularyConfig = field(default_factory=VocabularyConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
+    books: BooksConfig | None = None
+    """None where nothing is said of books: they can be given all the same."""
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> "Config":
-        sections = ("reader", "model", "vocabulary", "training")
+        sections = ("reader", "model", "vocabulary", "training", "books")
         for name in values:
             if name not in sections:
                 raise BadSetting(f"there is no setting {name}{nearest(name, sections)}")
@@ -101,10 +120,12 @@ class Config:
             model=reader_settings(reader, values.get("model", {})),
             vocabulary=from_mapping(VocabularyConfig, values.get("vocabulary", {}), "vocabulary"),
             training=from_mapping(TrainingConfig, values.get("training", {}), "training"),
+            books=from_mapping(BooksConfig, values["books"], "books") if "books" in values else None,
         )
 
     def as_mapping(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
+        mapping = dataclasses.asdict(self)
+        return mapping if self.books else {name: part for name, part in mapping.items() if name != "books"}
 
 
 def presets() -> list[str]:

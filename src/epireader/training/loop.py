@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -16,12 +17,13 @@ from torch.nn.parallel import DistributedDataParallel
 from epireader.data.corpus import Corpus
 from epireader.data.embeddings import WordVectors, read_vectors
 from epireader.data.questions import Questions
+from epireader.data.shelf import Shelf
 from epireader.data.vocabulary import Vocabulary, most_frequent
 from epireader.evaluation.accuracy import Evaluation, evaluate
 from epireader.evaluation.predict import predict
 from epireader.readers.saved import Model, build_model
 from epireader.settings import BadSetting
-from epireader.training.batches import TrainingBatches
+from epireader.training.batches import Books, TrainingBatches, books_for
 from epireader.training.config import Config, TrainingConfig, VocabularyConfig
 from epireader.training.journal import Journal
 from epireader.training.optimizer import make_optimizer, optimizer_tensors
@@ -57,22 +59,25 @@ def train(
     watcher: Watcher,
     *,
     embeddings: Path | None = None,
+    shelf: Shelf | None = None,
 ) -> Progress:
     """Train a reader, or go on training it, until it stops getting better on the validation questions.
 
     Where `training.max_minutes` are over before that, the progress is not `finished`: given more, the run goes on. Word
-    vectors begin as those in the file `embeddings`, where one is given.
+    vectors begin as those in the file `embeddings`, where one is given. With the books of a `shelf`, the training
+    questions are made from them, not taken from the corpus.
     """
     settings = config.training
     set_precision(settings.precision, processes.device)
-    model = fresh_model(corpus, config, processes.device)
+    books = books_for(config, shelf)
+    model = fresh_model(corpus, config, processes.device, shelf)
     if embeddings:
         watcher.say(give_vectors(model, embeddings).coverage)
     optimizer = make_optimizer(model.module.parameters(), settings.learning_rate, settings.optimizer)
-    batches = TrainingBatches(corpus, model.vocabulary, settings, processes)
+    batches = TrainingBatches(corpus, model.vocabulary, settings, processes, books)
     valid = corpus.questions("valid")
     with (
-        shared_run(out, config, corpus, model, processes, embeddings) as run,
+        shared_run(out, config, corpus, model, processes, embeddings, books) as run,
         closing(Journal(run, run.load_progress(model, optimizer), processes)) as journal,
         stop_requests() as stop_requested,
     ):
@@ -182,10 +187,10 @@ class Clock:
         return progress
 
 
-def fresh_model(corpus: Corpus, config: Config, device: torch.device) -> Model:
+def fresh_model(corpus: Corpus, config: Config, device: torch.device, shelf: Shelf | None = None) -> Model:
     """A reader with first weights drawn from the seed: the same on every device."""
     torch.manual_seed(config.training.seed)
-    model = build_model(config.reader, config.model, choose_vocabulary(corpus, config.vocabulary))
+    model = build_model(config.reader, config.model, choose_vocabulary(corpus, config.vocabulary, shelf))
     model.module.to(device)
     return model
 
@@ -201,10 +206,13 @@ def give_vectors(model: Model, path: Path) -> WordVectors:
     return found
 
 
-def choose_vocabulary(corpus: Corpus, settings: VocabularyConfig) -> Vocabulary:
-    """The words of the training questions that get vectors of their own."""
+def choose_vocabulary(corpus: Corpus, settings: VocabularyConfig, shelf: Shelf | None = None) -> Vocabulary:
+    """The words of the training questions, and of the books where there are some, that get vectors of their own."""
+    texts: list[Shelf | Questions] = [shelf] if shelf else []
+    if not shelf or "train" in corpus.splits:
+        texts.append(corpus.questions("train"))
     counts: dict[str, int] = {}
-    for word, count in corpus.questions("train").word_counts():
+    for word, count in chain.from_iterable(text.word_counts() for text in texts):
         key = word.lower() if settings.lowercase else word
         counts[key] = counts.get(key, 0) + count
     words = most_frequent(counts.items(), min_count=settings.min_count, max_words=settings.max_words or None)
@@ -238,11 +246,17 @@ def shared_module(module: nn.Module, processes: Processes) -> nn.Module:
 
 @contextmanager
 def shared_run(
-    out: Path, config: Config, corpus: Corpus, model: Model, processes: Processes, embeddings: Path | None
+    out: Path,
+    config: Config,
+    corpus: Corpus,
+    model: Model,
+    processes: Processes,
+    embeddings: Path | None,
+    books: Books | None,
 ) -> Iterator[Run]:
     """The run's folder: the first process makes, locks and writes it, the others only read."""
     if processes.is_first:
-        with open_run(out, config, corpus, model, embeddings) as run:
+        with open_run(out, config, corpus, model, embeddings, books) as run:
             processes.wait()
             yield run
     else:

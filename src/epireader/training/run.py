@@ -1,6 +1,6 @@
 """The folder of a run, and how it survives anything.
 
-config.json           every setting, and the corpus
+config.json           every setting, the corpus and the books
 vocab.txt             the reader's words
 model.safetensors     the best reader so far
 resume.safetensors    everything needed to go on: weights, Adam's moments, where the run stands. One file, so that
@@ -25,6 +25,7 @@ from epireader import __version__
 from epireader.data.corpus import Corpus
 from epireader.files import folder_made_beside, sha256_of
 from epireader.readers.saved import Model, model_record, put_weights, read_weights, save_weights
+from epireader.training.batches import Books
 from epireader.training.config import Config
 from epireader.training.optimizer import restore_optimizer
 
@@ -122,18 +123,21 @@ class Run:
 
 @contextmanager
 def open_run(
-    folder: Path, config: Config, corpus: Corpus, model: Model, embeddings: Path | None = None
+    folder: Path,
+    config: Config,
+    corpus: Corpus,
+    model: Model,
+    embeddings: Path | None = None,
+    books: Books | None = None,
 ) -> Iterator[Run]:
     """Begin a run in a new folder, or go on with the same run in its own."""
     record = {
         **model_record(model),
         "training": asdict(config.training),
         "vocabulary_choice": asdict(config.vocabulary),
-        "corpus": {
-            "path": os.path.relpath(corpus.folder.resolve(), folder.resolve()),
-            "sha256": sha256_of(corpus.folder / "corpus.json"),
-        },
+        "corpus": _traced(corpus.folder, "corpus.json", folder),
         "embeddings": embeddings and {"name": embeddings.name, "sha256": sha256_of(embeddings)},
+        "books": books and {**_traced(books.shelf.folder, "books.json", folder), **asdict(books.settings)},
         "made_by": f"epireader {__version__}",
     }
     if not folder.exists():
@@ -148,6 +152,11 @@ def open_run(
             raise RunRefused(f"another process is training in {folder}; wait for it or give another --out") from None
         _remove_strays(folder)
         yield Run(folder)
+
+
+def _traced(data: Path, record: str, run: Path) -> dict[str, str]:
+    """Where data lies, seen from a run, and the checksum of its record, which holds those of all it was made from."""
+    return {"path": os.path.relpath(data.resolve(), run.resolve()), "sha256": sha256_of(data / record)}
 
 
 def _remove_strays(folder: Path) -> None:

@@ -10,11 +10,12 @@ import torch
 from torch import Tensor
 
 from epireader.data.corpus import Corpus
+from epireader.data.shelf import Shelf
 from epireader.evaluation.accuracy import Evaluation
 from epireader.readers import READERS
 from epireader.readers.saved import read_weights, save_weights
 from epireader.settings import BadSetting
-from epireader.training.batches import TrainingBatches
+from epireader.training.batches import TrainingBatches, books_for
 from epireader.training.config import Config, TrainingConfig
 from epireader.training.journal import Journal
 from epireader.training.loop import (
@@ -45,6 +46,7 @@ def train_together(
     watcher: Watcher,
     *,
     embeddings: Path | None = None,
+    shelf: Shelf | None = None,
 ) -> dict[Path, Progress]:
     """Train readers that differ in their seeds alone, or go on training them, each in its own folder.
 
@@ -60,16 +62,17 @@ def train_together(
             f"several readers of the kind {first.reader} cannot be trained at once; train one after the other"
         )
     set_precision(settings.precision, processes.device)
-    models = [fresh_model(corpus, config, processes.device) for config in configs.values()]
+    books = books_for(next(iter(configs.values())), shelf)
+    models = [fresh_model(corpus, config, processes.device, shelf) for config in configs.values()]
     if embeddings:
         found = [give_vectors(model, embeddings) for model in models]
         watcher.say(found[0].coverage)
     members = Members(models)
     optimizer = make_optimizer(members.weights.values(), settings.learning_rate, settings.optimizer)
-    batches = TrainingBatches(corpus, models[0].vocabulary, settings, processes)
+    batches = TrainingBatches(corpus, models[0].vocabulary, settings, processes, books)
     with ExitStack() as stack, stop_requests() as stop_requested:
         runs = [
-            stack.enter_context(open_run(folder, config, corpus, model, embeddings))
+            stack.enter_context(open_run(folder, config, corpus, model, embeddings, books))
             for (folder, config), model in zip(configs.items(), models, strict=True)
         ]
         kept = Standing(standing, members, optimizer)

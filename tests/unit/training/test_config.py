@@ -107,7 +107,7 @@ def test_an_override_reaches_a_section_the_preset_does_not_have(tmp_path: Path) 
         ("model.filter=3", "there is no setting model.filter; did you mean model.filters?"),
         ("model.filters=0", "model.filters must be at least 1, got 0"),
         ("trainig.seed=1", "there is no setting trainig; did you mean training?"),
-        ("batch_size=64", "there is no setting batch_size; there are reader, model, vocabulary, training"),
+        ("batch_size=64", "there is no setting batch_size; there are reader, model, vocabulary, training, books"),
         ("reader.x=64", "there is no setting reader.x"),
         ("reader=epireder", "there is no reader 'epireder'; did you mean epireader?"),
         ("reader=5", "reader must be text, got 5"),
