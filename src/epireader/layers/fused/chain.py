@@ -135,6 +135,28 @@ def sigmoid(x):
 
 
 @triton.jit
+def share_of_program(lengths, first, last, batch, words, HIDDEN: tl.constexpr, PARTS: tl.constexpr, ROWS: tl.constexpr):
+    """What a program reads: its rows, its units, all units, the rows' lengths, where their texts begin, and which chain of
+    steps it is part of, for its weights (one for each reader and way) and for its mailbox (one for each row block too)."""
+    block, part = tl.program_id(0) // PARTS, tl.program_id(0) % PARTS
+    way, reader = tl.program_id(1), tl.program_id(2)
+    row = first + block * ROWS + tl.arange(0, ROWS)
+    unit = part * (HIDDEN // PARTS) + tl.arange(0, HIDDEN // PARTS)
+    length = tl.load(lengths + reader * batch + row, mask=row < last, other=0)
+    text = (reader * batch + row).to(tl.int64)
+    chain = reader * tl.num_programs(1) + way
+    box = (chain * (tl.num_programs(0) // PARTS) + block).to(tl.int64) * words
+    return row, unit, tl.arange(0, HIDDEN), length, text, chain, box
+
+
+@triton.jit
+def spot_of(text, words, length, t, WAYS: tl.constexpr):
+    """Where the word of step t stands in each row: the second way begins at the end."""
+    way = tl.program_id(1)
+    return (text * words + tl.where(way == 1, length - 1 - t, t)) * WAYS + way
+
+
+@triton.jit
 def weights_to(weights, gate, unit, source, HIDDEN: tl.constexpr):
     """One gate's weights, from every unit of the state before to the given units: (unit, source)."""
     return tl.load(weights + (gate * HIDDEN + unit[:, None]) * HIDDEN + source[None, :]).to(tl.float16)
@@ -152,9 +174,11 @@ def half(x):
 
 
 @triton.jit
-def tell(mailbox, own, row, unit, HIDDEN: tl.constexpr):
+def tell(mailbox, own, unit, HIDDEN: tl.constexpr, PARTS: tl.constexpr, ROWS: tl.constexpr):
     """Let the other programs of a row block know this one's values. NaN is sent as 0: it would mean "not there yet"."""
-    tl.store(mailbox + row[None, :] * HIDDEN + unit[:, None], tl.where(own == own, half(own), 0.0))
+    if PARTS > 1:
+        place = mailbox + tl.arange(0, ROWS)[None, :] * HIDDEN + unit[:, None]
+        tl.store(place, tl.where(own == own, half(own), 0.0))
 
 
 @triton.jit
@@ -166,6 +190,15 @@ def hear(mailbox, row, source, HIDDEN: tl.constexpr):
     while (tl.max(tl.where(values == values, 0, 1)) > 0) & (tries < PATIENCE):
         values = tl.load(place, volatile=True)
         tries += 1
+    return values
+
+
+@triton.jit
+def everyones(mailbox, own, source, HIDDEN: tl.constexpr, PARTS: tl.constexpr, ROWS: tl.constexpr):
+    """The values of all units: this program's own, where it has all of them, or what all have told."""
+    values = half(own)
+    if PARTS > 1:
+        values = hear(mailbox, tl.arange(0, ROWS), source, HIDDEN)
     return values
 
 

@@ -1,6 +1,6 @@
 """A GRU's chain of steps as one kernel: what `torch.nn.GRU` computes, in both directions and for several readers at once."""
 
-# ruff: noqa: N803, N806
+# ruff: noqa: N803
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, untyped-decorator"
 
 from typing import Any
@@ -14,14 +14,15 @@ from torch import Tensor
 from epireader.layers.fused.chain import (
     WARPS,
     as_readers,
+    everyones,
     fetch,
-    half,
     half_scale,
-    hear,
     launches,
     mailbox,
     packed,
+    share_of_program,
     sigmoid,
+    spot_of,
     tanh,
     tell,
     unpacked,
@@ -103,30 +104,23 @@ def forward_kernel(
     gates, weights, new_bias, lengths, states, final, saved, mailbox, first, last, batch, words,
     HIDDEN: tl.constexpr, PARTS: tl.constexpr, ROWS: tl.constexpr, WAYS: tl.constexpr, SAVE: tl.constexpr,
 ):  # fmt: skip
-    UNITS: tl.constexpr = HIDDEN // PARTS
-    block, part = tl.program_id(0) // PARTS, tl.program_id(0) % PARTS
-    way, reader = tl.program_id(1), tl.program_id(2)
-    within = tl.arange(0, ROWS)
-    row = first + block * ROWS + within
-    source = tl.arange(0, HIDDEN)
-    unit = part * UNITS + tl.arange(0, UNITS)
-    there = row < last
-    length = tl.load(lengths + reader * batch + row, mask=there, other=0)
+    row, unit, source, length, text, chain, box = share_of_program(
+        lengths, first, last, batch, words, HIDDEN, PARTS, ROWS
+    )
+    there = (row < last)[None, :]
     longest = tl.max(length)
-    weights += (reader * WAYS + way) * 3 * HIDDEN * HIDDEN
+    weights += chain * 3 * HIDDEN * HIDDEN
     to_reset = weights_to(weights, 0, unit, source, HIDDEN)
     to_update = weights_to(weights, 1, unit, source, HIDDEN)
     to_new = weights_to(weights, 2, unit, source, HIDDEN)
-    bias = tl.load(new_bias + (reader * WAYS + way) * HIDDEN + unit).to(tl.float32)[:, None]
-    text = (reader * batch + row).to(tl.int64) * words
-    blocks = tl.num_programs(0) // PARTS
-    mailbox += ((reader * WAYS + way) * blocks + block).to(tl.int64) * words * ROWS * HIDDEN
+    bias = tl.load(new_bias + chain * HIDDEN + unit).to(tl.float32)[:, None]
+    mailbox += box * ROWS * HIDDEN
 
-    state = tl.zeros([UNITS, ROWS], tl.float32)
+    state = tl.zeros([HIDDEN // PARTS, ROWS], tl.float32)
     everyone = tl.zeros([HIDDEN, ROWS], tl.float16)
     for t in tl.range(0, longest, num_stages=3):
         live = (t < length)[None, :]
-        spot = (text + tl.where(way == 1, length - 1 - t, t)) * WAYS + way
+        spot = spot_of(text, words, length, t, WAYS)
         at = spot[None, :] * HIDDEN + unit[:, None]
         given = gates + (spot * 3 * HIDDEN)[None, :] + unit[:, None]
         in_reset = fetch(given, live)
@@ -138,17 +132,14 @@ def forward_kernel(
         from_state = tl.dot(to_new, everyone) + bias
         new = tanh(in_new + reset * from_state)
         state = tl.where(live, new + update * (state - new), state)
-        if PARTS == 1:
-            everyone = state.to(tl.float16)
-        else:
-            slot = mailbox + t.to(tl.int64) * ROWS * HIDDEN
-            tell(slot, state, within, unit, HIDDEN)
-            everyone = hear(slot, within, source, HIDDEN)
+        tell(mailbox, state, unit, HIDDEN, PARTS, ROWS)
+        everyone = everyones(mailbox, state, source, HIDDEN, PARTS, ROWS)
+        mailbox += ROWS * HIDDEN
         tl.store(states + at, state, mask=live)
         if SAVE:
             tl.store(saved + at, packed(reset, update, new, from_state), mask=live)
-    end = ((reader * batch + row) * WAYS + way)[None, :] * HIDDEN + unit[:, None]
-    tl.store(final + end, state, mask=there[None, :])
+    end = (text * WAYS + tl.program_id(1))[None, :] * HIDDEN + unit[:, None]
+    tl.store(final + end, state, mask=there)
 
 
 @triton.jit
@@ -160,33 +151,26 @@ def backward_kernel(
 
     Inside, gradients are multiplied by `scale`.
     """
-    UNITS: tl.constexpr = HIDDEN // PARTS
-    block, part = tl.program_id(0) // PARTS, tl.program_id(0) % PARTS
-    way, reader = tl.program_id(1), tl.program_id(2)
-    within = tl.arange(0, ROWS)
-    row = first + block * ROWS + within
-    source = tl.arange(0, HIDDEN)
-    unit = part * UNITS + tl.arange(0, UNITS)
-    there = row < last
-    length = tl.load(lengths + reader * batch + row, mask=there, other=0)
+    row, unit, source, length, text, chain, box = share_of_program(
+        lengths, first, last, batch, words, HIDDEN, PARTS, ROWS
+    )
+    there = (row < last)[None, :]
     longest = tl.max(length)
-    up = tl.load(scale + reader)
+    up = tl.load(scale + tl.program_id(2))
     down = 1.0 / up
-    weights += (reader * WAYS + way) * 3 * HIDDEN * HIDDEN
+    weights += chain * 3 * HIDDEN * HIDDEN
     from_reset = weights_back(weights, 0, unit, source, HIDDEN)
     from_update = weights_back(weights, 1, unit, source, HIDDEN)
     from_new = weights_back(weights, 2, unit, source, HIDDEN)
-    text = (reader * batch + row).to(tl.int64) * words
-    blocks = tl.num_programs(0) // PARTS
-    mailbox += ((reader * WAYS + way) * blocks + block).to(tl.int64) * words * 3 * ROWS * HIDDEN
+    mailbox += box * 3 * ROWS * HIDDEN
 
-    to_earlier = tl.where(way == 1, WAYS * HIDDEN, -WAYS * HIDDEN)
-    end = ((reader * batch + row) * WAYS + way)[None, :] * HIDDEN + unit[:, None]
-    carried = fetch(final_grads + end, there[None, :]) * up
+    to_earlier = tl.where(tl.program_id(1) == 1, WAYS * HIDDEN, -WAYS * HIDDEN)
+    end = (text * WAYS + tl.program_id(1))[None, :] * HIDDEN + unit[:, None]
+    carried = fetch(final_grads + end, there) * up
     for back in tl.range(0, longest, num_stages=3):
         t = longest - 1 - back
         live = (t < length)[None, :]
-        spot = (text + tl.where(way == 1, length - 1 - t, t)) * WAYS + way
+        spot = spot_of(text, words, length, t, WAYS)
         at = spot[None, :] * HIDDEN + unit[:, None]
         kept = tl.load(saved + at, mask=live, other=0)
         reset, update = unpacked(kept, 0), unpacked(kept, 1)
@@ -199,18 +183,13 @@ def backward_kernel(
         to_update = grad * (earlier - new) * update * (1.0 - update)
         to_reset = to_new * from_state * reset * (1.0 - reset)
         through = to_new * reset
-        if PARTS == 1:
-            all_reset = half(to_reset)
-            all_update = half(to_update)
-            all_new = half(through)
-        else:
-            slot = mailbox + back.to(tl.int64) * 3 * ROWS * HIDDEN
-            tell(slot, to_reset, within, unit, HIDDEN)
-            tell(slot + ROWS * HIDDEN, to_update, within, unit, HIDDEN)
-            tell(slot + 2 * ROWS * HIDDEN, through, within, unit, HIDDEN)
-            all_reset = hear(slot, within, source, HIDDEN)
-            all_update = hear(slot + ROWS * HIDDEN, within, source, HIDDEN)
-            all_new = hear(slot + 2 * ROWS * HIDDEN, within, source, HIDDEN)
+        tell(mailbox, to_reset, unit, HIDDEN, PARTS, ROWS)
+        tell(mailbox + ROWS * HIDDEN, to_update, unit, HIDDEN, PARTS, ROWS)
+        tell(mailbox + 2 * ROWS * HIDDEN, through, unit, HIDDEN, PARTS, ROWS)
+        all_reset = everyones(mailbox, to_reset, source, HIDDEN, PARTS, ROWS)
+        all_update = everyones(mailbox + ROWS * HIDDEN, to_update, source, HIDDEN, PARTS, ROWS)
+        all_new = everyones(mailbox + 2 * ROWS * HIDDEN, through, source, HIDDEN, PARTS, ROWS)
+        mailbox += 3 * ROWS * HIDDEN
         to_earlier_state = tl.dot(from_reset, all_reset, grad * update)
         to_earlier_state = tl.dot(from_update, all_update, to_earlier_state)
         to_earlier_state = tl.dot(from_new, all_new, to_earlier_state)

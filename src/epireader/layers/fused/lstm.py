@@ -1,6 +1,6 @@
 """An LSTM's chain of steps as one kernel: what `torch.nn.LSTM` computes, in both directions and for several readers at once."""
 
-# ruff: noqa: N803, N806
+# ruff: noqa: N803
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, untyped-decorator"
 
 from typing import Any
@@ -14,14 +14,15 @@ from torch import Tensor
 from epireader.layers.fused.chain import (
     WARPS,
     as_readers,
+    everyones,
     fetch,
-    half,
     half_scale,
-    hear,
     launches,
     mailbox,
     packed,
+    share_of_program,
     sigmoid,
+    spot_of,
     tanh,
     tell,
     unpacked,
@@ -97,31 +98,24 @@ def forward_kernel(
     gates, weights, lengths, states, final, cells, saved, mailbox, first, last, batch, words,
     HIDDEN: tl.constexpr, PARTS: tl.constexpr, ROWS: tl.constexpr, WAYS: tl.constexpr, SAVE: tl.constexpr,
 ):  # fmt: skip
-    UNITS: tl.constexpr = HIDDEN // PARTS
-    block, part = tl.program_id(0) // PARTS, tl.program_id(0) % PARTS
-    way, reader = tl.program_id(1), tl.program_id(2)
-    within = tl.arange(0, ROWS)
-    row = first + block * ROWS + within
-    source = tl.arange(0, HIDDEN)
-    unit = part * UNITS + tl.arange(0, UNITS)
-    there = row < last
-    length = tl.load(lengths + reader * batch + row, mask=there, other=0)
+    row, unit, source, length, text, chain, box = share_of_program(
+        lengths, first, last, batch, words, HIDDEN, PARTS, ROWS
+    )
+    there = (row < last)[None, :]
     longest = tl.max(length)
-    weights += (reader * WAYS + way) * 4 * HIDDEN * HIDDEN
+    weights += chain * 4 * HIDDEN * HIDDEN
     to_input = weights_to(weights, 0, unit, source, HIDDEN)
     to_forget = weights_to(weights, 1, unit, source, HIDDEN)
     to_new = weights_to(weights, 2, unit, source, HIDDEN)
     to_output = weights_to(weights, 3, unit, source, HIDDEN)
-    text = (reader * batch + row).to(tl.int64) * words
-    blocks = tl.num_programs(0) // PARTS
-    mailbox += ((reader * WAYS + way) * blocks + block).to(tl.int64) * words * ROWS * HIDDEN
+    mailbox += box * ROWS * HIDDEN
 
-    state = tl.zeros([UNITS, ROWS], tl.float32)
-    cell = tl.zeros([UNITS, ROWS], tl.float32)
+    state = tl.zeros([HIDDEN // PARTS, ROWS], tl.float32)
+    cell = tl.zeros([HIDDEN // PARTS, ROWS], tl.float32)
     everyone = tl.zeros([HIDDEN, ROWS], tl.float16)
     for t in tl.range(0, longest, num_stages=2):
         live = (t < length)[None, :]
-        spot = (text + tl.where(way == 1, length - 1 - t, t)) * WAYS + way
+        spot = spot_of(text, words, length, t, WAYS)
         at = spot[None, :] * HIDDEN + unit[:, None]
         given = gates + (spot * 4 * HIDDEN)[None, :] + unit[:, None]
         input_gate = sigmoid(tl.dot(to_input, everyone, fetch(given, live)))
@@ -130,18 +124,15 @@ def forward_kernel(
         output = sigmoid(tl.dot(to_output, everyone, fetch(given + 3 * HIDDEN, live)))
         cell = tl.where(live, forget * cell + input_gate * new, cell)
         state = tl.where(live, output * tanh(cell), state)
-        if PARTS == 1:
-            everyone = state.to(tl.float16)
-        else:
-            slot = mailbox + t.to(tl.int64) * ROWS * HIDDEN
-            tell(slot, state, within, unit, HIDDEN)
-            everyone = hear(slot, within, source, HIDDEN)
+        tell(mailbox, state, unit, HIDDEN, PARTS, ROWS)
+        everyone = everyones(mailbox, state, source, HIDDEN, PARTS, ROWS)
+        mailbox += ROWS * HIDDEN
         tl.store(states + at, state, mask=live)
         if SAVE:
             tl.store(cells + at, cell, mask=live)
             tl.store(saved + at, packed(input_gate, forget, new, output), mask=live)
-    end = ((reader * batch + row) * WAYS + way)[None, :] * HIDDEN + unit[:, None]
-    tl.store(final + end, state, mask=there[None, :])
+    end = (text * WAYS + tl.program_id(1))[None, :] * HIDDEN + unit[:, None]
+    tl.store(final + end, state, mask=there)
 
 
 @triton.jit
@@ -150,35 +141,28 @@ def backward_kernel(
     HIDDEN: tl.constexpr, PARTS: tl.constexpr, ROWS: tl.constexpr, WAYS: tl.constexpr,
 ):  # fmt: skip
     """The gradients of what the input gave the gates. Inside, they are multiplied by `scale`."""
-    UNITS: tl.constexpr = HIDDEN // PARTS
-    block, part = tl.program_id(0) // PARTS, tl.program_id(0) % PARTS
-    way, reader = tl.program_id(1), tl.program_id(2)
-    within = tl.arange(0, ROWS)
-    row = first + block * ROWS + within
-    source = tl.arange(0, HIDDEN)
-    unit = part * UNITS + tl.arange(0, UNITS)
-    there = row < last
-    length = tl.load(lengths + reader * batch + row, mask=there, other=0)
+    row, unit, source, length, text, chain, box = share_of_program(
+        lengths, first, last, batch, words, HIDDEN, PARTS, ROWS
+    )
+    there = (row < last)[None, :]
     longest = tl.max(length)
-    up = tl.load(scale + reader)
+    up = tl.load(scale + tl.program_id(2))
     down = 1.0 / up
-    weights += (reader * WAYS + way) * 4 * HIDDEN * HIDDEN
+    weights += chain * 4 * HIDDEN * HIDDEN
     from_input = weights_back(weights, 0, unit, source, HIDDEN)
     from_forget = weights_back(weights, 1, unit, source, HIDDEN)
     from_new = weights_back(weights, 2, unit, source, HIDDEN)
     from_output = weights_back(weights, 3, unit, source, HIDDEN)
-    text = (reader * batch + row).to(tl.int64) * words
-    blocks = tl.num_programs(0) // PARTS
-    mailbox += ((reader * WAYS + way) * blocks + block).to(tl.int64) * words * 4 * ROWS * HIDDEN
+    mailbox += box * 4 * ROWS * HIDDEN
 
-    to_earlier = tl.where(way == 1, WAYS * HIDDEN, -WAYS * HIDDEN)
-    end = ((reader * batch + row) * WAYS + way)[None, :] * HIDDEN + unit[:, None]
-    carried = fetch(final_grads + end, there[None, :]) * up
-    carried_cell = tl.zeros([UNITS, ROWS], tl.float32)
+    to_earlier = tl.where(tl.program_id(1) == 1, WAYS * HIDDEN, -WAYS * HIDDEN)
+    end = (text * WAYS + tl.program_id(1))[None, :] * HIDDEN + unit[:, None]
+    carried = fetch(final_grads + end, there) * up
+    carried_cell = tl.zeros([HIDDEN // PARTS, ROWS], tl.float32)
     for back in tl.range(0, longest, num_stages=2):
         t = longest - 1 - back
         live = (t < length)[None, :]
-        spot = (text + tl.where(way == 1, length - 1 - t, t)) * WAYS + way
+        spot = spot_of(text, words, length, t, WAYS)
         at = spot[None, :] * HIDDEN + unit[:, None]
         kept = tl.load(saved + at, mask=live, other=0)
         input_gate, forget = unpacked(kept, 0), unpacked(kept, 1)
@@ -194,21 +178,15 @@ def backward_kernel(
         to_forget = cell_grad * earlier_cell * forget * (1.0 - forget)
         to_new = cell_grad * input_gate * (1.0 - new * new)
         carried_cell = tl.where(live, cell_grad * forget, carried_cell)
-        if PARTS == 1:
-            all_input = half(to_input)
-            all_forget = half(to_forget)
-            all_new = half(to_new)
-            all_output = half(to_output)
-        else:
-            slot = mailbox + back.to(tl.int64) * 4 * ROWS * HIDDEN
-            tell(slot, to_input, within, unit, HIDDEN)
-            tell(slot + ROWS * HIDDEN, to_forget, within, unit, HIDDEN)
-            tell(slot + 2 * ROWS * HIDDEN, to_new, within, unit, HIDDEN)
-            tell(slot + 3 * ROWS * HIDDEN, to_output, within, unit, HIDDEN)
-            all_input = hear(slot, within, source, HIDDEN)
-            all_forget = hear(slot + ROWS * HIDDEN, within, source, HIDDEN)
-            all_new = hear(slot + 2 * ROWS * HIDDEN, within, source, HIDDEN)
-            all_output = hear(slot + 3 * ROWS * HIDDEN, within, source, HIDDEN)
+        tell(mailbox, to_input, unit, HIDDEN, PARTS, ROWS)
+        tell(mailbox + ROWS * HIDDEN, to_forget, unit, HIDDEN, PARTS, ROWS)
+        tell(mailbox + 2 * ROWS * HIDDEN, to_new, unit, HIDDEN, PARTS, ROWS)
+        tell(mailbox + 3 * ROWS * HIDDEN, to_output, unit, HIDDEN, PARTS, ROWS)
+        all_input = everyones(mailbox, to_input, source, HIDDEN, PARTS, ROWS)
+        all_forget = everyones(mailbox + ROWS * HIDDEN, to_forget, source, HIDDEN, PARTS, ROWS)
+        all_new = everyones(mailbox + 2 * ROWS * HIDDEN, to_new, source, HIDDEN, PARTS, ROWS)
+        all_output = everyones(mailbox + 3 * ROWS * HIDDEN, to_output, source, HIDDEN, PARTS, ROWS)
+        mailbox += 4 * ROWS * HIDDEN
         to_earlier_state = tl.dot(from_input, all_input)
         to_earlier_state = tl.dot(from_forget, all_forget, to_earlier_state)
         to_earlier_state = tl.dot(from_new, all_new, to_earlier_state)
