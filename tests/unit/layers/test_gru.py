@@ -16,6 +16,7 @@ from torch import Tensor
 from epireader.layers.directions import can_be_fused, has_room, step_by_step
 from epireader.layers.gru import GRU, BiGRU
 from epireader.layers.lockstep import FEW_SEQUENCES, pays_in_lockstep
+from epireader.layers.lstm import LSTM, BiLSTM
 
 seeds = st.integers(0, 10_000)
 
@@ -151,8 +152,8 @@ def test_weights_start_orthogonal_and_glorot_gate_by_gate_and_biases_at_zero() -
     assert not gru.bias_hh_l0.any()
 
 
-@pytest.mark.parametrize("make", [GRU, BiGRU])
-def test_step_by_step_it_is_the_same_gru(make: type) -> None:
+@pytest.mark.parametrize("make", [GRU, BiGRU, LSTM, BiLSTM])
+def test_step_by_step_it_is_the_same_recurrence(make: type) -> None:
     torch.manual_seed(0)
     encoder = make(3, 4)
     inputs, mask = torch.randn(2, 5, 3), torch.tensor([[True] * 5, [True] * 2 + [False] * 3])

@@ -10,7 +10,6 @@ from reference.recurrence import bilstm_final, bilstm_states, lstm_states
 from reference.small import roughened
 from reference.weights import part, weights_of
 
-from epireader.layers.directions import step_by_step
 from epireader.layers.lstm import LSTM, BiLSTM
 
 lengths = st.lists(st.integers(1, 5), min_size=1, max_size=3)
@@ -70,15 +69,3 @@ def test_weights_start_orthogonal_and_glorot_gate_by_gate_and_biases_at_zero_but
     assert 0.7 * bound < lstm.weight_ih_l0.abs().max().item() <= bound
     assert lstm.bias_ih_l0.tolist() == [0.0] * 4 + [1.0] * 4 + [0.0] * 8
     assert not lstm.bias_hh_l0.any()
-
-
-@pytest.mark.parametrize("make", [LSTM, BiLSTM])
-def test_step_by_step_it_is_the_same_lstm(make: type) -> None:
-    torch.manual_seed(0)
-    encoder = make(3, 4)
-    inputs, mask = torch.randn(2, 5, 3), torch.tensor([[True] * 5, [True] * 2 + [False] * 3])
-    together = encoder(inputs, mask)
-    with step_by_step():
-        stepwise = encoder(inputs, mask)
-    torch.testing.assert_close(stepwise.states[mask], together.states[mask])
-    torch.testing.assert_close(stepwise.final, together.final)
