@@ -62,7 +62,7 @@ def train_together(
             f"several readers of the kind {first.reader} cannot be trained at once; train one after the other"
         )
     set_precision(settings.precision, processes.device)
-    books = books_for(next(iter(configs.values())), shelf)
+    books = books_for(first, shelf)
     models = [fresh_model(corpus, config, processes.device, shelf) for config in configs.values()]
     if embeddings:
         found = [give_vectors(model, embeddings) for model in models]
