@@ -139,16 +139,18 @@ def places(weights: Sequence[Tensor]) -> tuple[int, ...]:
     return tuple(weight.data_ptr() for weight in weights)
 
 
-ROUNDING = Shape(words=64, sentences=4, question=16, candidates=10, phrase=1)
+LEAST = Shape(words=64, sentences=24, question=32, candidates=10, phrase=1)
 
 
 def rounded_up(shape: Shape) -> Shape:
-    """The shape with every size rounded up: to a multiple of its own, or of a quarter of the power of two below it."""
-    return Shape(
-        **{field.name: _round(getattr(shape, field.name), getattr(ROUNDING, field.name)) for field in fields(Shape)}
-    )
+    """The shape rounded up: words to a quarter of the power of two below, every other size to its least or a double of it.
+
+    A recurrence ends where its rows end, so that padding costs little; a recording costs as much as dozens of steps.
+    """
+    doubled = {field.name: _doubled(getattr(shape, field.name), getattr(LEAST, field.name)) for field in fields(Shape)}
+    step = max(LEAST.words, (1 << max(shape.words.bit_length() - 1, 0)) // 4)
+    return Shape(**{**doubled, "words": -(-shape.words // step) * step})
 
 
-def _round(size: int, least: int) -> int:
-    step = max(least, (1 << max(size.bit_length() - 1, 0)) // 4)
-    return -(-size // step) * step
+def _doubled(size: int, least: int) -> int:
+    return least << max(-(-size // least) - 1, 0).bit_length()

@@ -103,15 +103,14 @@ def test_the_number_that_shuffles_changes_with_the_epoch_alone(corpus: Corpus) -
 
 
 def test_shapes_are_rounded_up_so_that_there_are_few_of_them() -> None:
-    assert rounded_up(Shape(words=1, sentences=1, question=1, candidates=1, phrase=1)) == Shape(
-        words=64, sentences=4, question=16, candidates=10, phrase=1
-    )
-    exact = Shape(words=128, sentences=20, question=32, candidates=10, phrase=3)
+    least = Shape(words=64, sentences=24, question=32, candidates=10, phrase=1)
+    assert rounded_up(Shape(words=1, sentences=1, question=1, candidates=1, phrase=1)) == rounded_up(least) == least
+    exact = Shape(words=128, sentences=48, question=64, candidates=20, phrase=2)
     assert rounded_up(exact) == exact
-    over = Shape(words=129, sentences=21, question=33, candidates=11, phrase=4)
-    assert rounded_up(over) == Shape(words=192, sentences=24, question=48, candidates=20, phrase=4)
-    assert rounded_up(Shape(words=1100, sentences=41, question=16, candidates=70, phrase=1)) == Shape(
-        words=1280, sentences=48, question=16, candidates=80, phrase=1
+    over = Shape(words=129, sentences=49, question=65, candidates=21, phrase=3)
+    assert rounded_up(over) == Shape(words=192, sentences=96, question=128, candidates=40, phrase=4)
+    assert rounded_up(Shape(words=1100, sentences=25, question=33, candidates=81, phrase=1)) == Shape(
+        words=1280, sentences=48, question=64, candidates=160, phrase=1
     )
 
 
