@@ -161,3 +161,13 @@ def test_large_scores_do_not_overflow() -> None:
         asked.words.copy_(asked.words.sign() * 20.0)
     fused, plain = (looks(how, *given_by(asked))[0] for how in (look_fused, look_by_look))
     torch.testing.assert_close(fused, plain, rtol=1e-2, atol=1e-2)
+
+
+def test_looks_are_the_same_every_time() -> None:
+    """Were a value read before it is there, they would not be."""
+    torch.manual_seed(0)
+    size = (4, 40, 3, 32) if INTERPRETED else (150, 440, 30, 256)
+    looks, asked = Looks(size[-1]).to(DEVICE), sought(*size)
+    first, *others = (results(look_fused, looks, asked) for _ in range(2 if INTERPRETED else 10))
+    for other in others:
+        assert all(torch.equal(first[name], other[name]) for name in first)

@@ -93,7 +93,7 @@ class FusedLooks(torch.autograd.Function):
         word_grads = after.new_empty(words.shape)
         blocks = triton.cdiv(doc, block_of(width))
         partial = word_grads.new_empty(readers, batch, blocks, width)
-        words_kernel[blocks, batch, readers](
+        words_kernel[batch, readers, blocks](
             half_words, score, lengths, wanted, score_grads, word_grads, partial, *sizes, num_warps=WARPS
         )
         before = torch.cat([nothing[:, None, None].expand(-1, batch, -1, -1), after], dim=2)[:, :, :-1]
@@ -225,11 +225,10 @@ def words_kernel(
     batch, doc, asked, WIDTH: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """The gradients of a block of words, and its part of those of the weights of the score."""
-    row = (tl.program_id(2) * batch + tl.program_id(1)).to(tl.int64)
-    unit = tl.arange(0, WIDTH)
-    passage_length, question_length = tl.load(lengths + 2 * row), tl.load(lengths + 2 * row + 1)
-    weigh = tl.load(score_weights + tl.program_id(2) * WIDTH + unit).to(tl.float32)[None, :]
-    word, live, place = words_of_block(tl.program_id(0) * BLOCK, unit, passage_length, WIDTH, BLOCK)
+    row, unit, passage_length, question_length = share_of_program(lengths, batch, WIDTH)
+    number = tl.program_id(2)
+    weigh = tl.load(score_weights + tl.program_id(1) * WIDTH + unit).to(tl.float32)[None, :]
+    word, live, place = words_of_block(number * BLOCK, unit, passage_length, WIDTH, BLOCK)
     block = fetch_block(words + row * doc * WIDTH + place, live)
     slopes = tl.zeros([BLOCK, WIDTH], tl.float32)
     matches = tl.zeros([BLOCK, WIDTH], tl.float32)
@@ -240,7 +239,7 @@ def words_kernel(
         slopes += grad * (1.0 - match * match)
         matches += grad * match
     tl.store(word_grads + row * doc * WIDTH + place, slopes * weigh, mask=(word < doc)[:, None])
-    tl.store(weigh_grads + (row * tl.num_programs(0) + tl.program_id(0)) * WIDTH + unit, tl.sum(matches, axis=0))
+    tl.store(weigh_grads + (row * tl.num_programs(2) + number) * WIDTH + unit, tl.sum(matches, axis=0))
 
 
 @triton.jit
