@@ -82,11 +82,15 @@ FUSED_SIZES = (16, 32, 64, 128, 256)
 
 
 def can_be_fused(inputs: Tensor, hidden_dim: int) -> bool:
-    """Whether all steps can be one kernel: on a GPU that has room for it, where products may be rounded as TF32 does."""
+    """Whether all steps can be one kernel, which holds the weights on the chip."""
+    return hidden_dim in FUSED_SIZES and may_be_fused(inputs, hidden_dim)
+
+
+def may_be_fused(inputs: Tensor, held: int = 0) -> bool:
+    """Whether a kernel of our own may be used: on a GPU that has room for the weights of as many units as it holds, where
+    products may be rounded as TF32 does."""
     rounded = torch.get_float32_matmul_precision() != "highest" or torch.is_autocast_enabled(inputs.device.type)
-    return (
-        inputs.device.type == "cuda" and rounded and hidden_dim in FUSED_SIZES and has_room(inputs.device, hidden_dim)
-    )
+    return inputs.device.type == "cuda" and rounded and has_room(inputs.device, held)
 
 
 @cache

@@ -8,8 +8,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from epireader.data.batches import Batch
-from epireader.layers.attention import attended
 from epireader.layers.directions import Encoded
+from epireader.layers.looks import Looker, Sought, look_after_every_word
 from epireader.readers.attentive import AttentiveConfig, AttentiveReader
 
 
@@ -27,12 +27,9 @@ class ImpatientReader(AttentiveReader):
         self, states: Float[Tensor, "batch doc out"], question: Encoded, batch: Batch
     ) -> tuple[Float[Tensor, "batch out"], Float[Tensor, "batch doc"]]:
         """r(|q|), and the attention after the last word of each question."""
+        looker = Looker(self.attention, self.gathered_part, self.kept, self.nothing_gathered)
         words, questions = self.word_part(states), self.question_part(question.states)
-        gathered = self.nothing_gathered.expand(len(batch), -1)
-        log_attention = torch.zeros_like(batch.passage, dtype=torch.float32)
-        for place, asked in enumerate(batch.question_mask.T):  # i; beyond its end, a question changes nothing
-            looked = self.attention(words, self.gathered_part(gathered) + questions[:, place], batch.passage_mask)
-            following = attended(states, looked) + torch.tanh(self.kept(gathered))  # r(i)
-            gathered = torch.where(asked[:, None], following, gathered)
-            log_attention = torch.where(asked[:, None], looked, log_attention)
-        return gathered, log_attention
+        looked = look_after_every_word(
+            looker, Sought(states, words, batch.passage_mask, questions, batch.question_mask)
+        )
+        return looked.gathered, looked.log_attention
