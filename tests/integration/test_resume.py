@@ -189,11 +189,18 @@ def test_entities_that_trade_names_go_on_trading_them_the_same(tmp_path: Path, m
     assert result_of(tmp_path / "plain")[0] != result_of(tmp_path / "whole")[0]
 
 
-@pytest.mark.parametrize("preset", ["stanford", "deep-lstm"])
-def test_a_run_with_dropout_or_plain_gradient_descent_goes_on_bit_by_bit(
-    corpus: Path, tmp_path: Path, preset: str
+@pytest.mark.parametrize(
+    ("preset", "setting"),
+    [
+        ("stanford", "training.optimizer=sgd"),
+        ("deep-lstm", "training.optimizer=sgd"),
+        ("as-reader", "training.average=0.9"),
+    ],
+)
+def test_a_run_with_dropout_plain_gradient_descent_or_mean_weights_goes_on_bit_by_bit(
+    corpus: Path, tmp_path: Path, preset: str, setting: str
 ) -> None:
-    config = tiny(preset, "training.max_epochs=2", "training.optimizer=sgd", EVERY_STEP)
+    config = tiny(preset, "training.max_epochs=2", setting, EVERY_STEP)
     train_here(corpus, tmp_path / "whole", config)
     for at in (3, STEPS):
         with pytest.raises(Interrupted):

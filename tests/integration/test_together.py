@@ -43,9 +43,14 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     return toy_corpus(tmp_path_factory.mktemp("together") / "corpus")
 
 
-@pytest.mark.parametrize("preset", ["as-reader", "cbt-ne", "impatient", "deep-lstm", "memory"])
-def test_each_becomes_what_it_would_have_become_alone(corpus: Corpus, tmp_path: Path, preset: str) -> None:
-    configs = [config(preset, seed, "training.max_epochs=1") for seed in SEEDS]
+@pytest.mark.parametrize(
+    ("preset", "average"),
+    [("as-reader", 0.0), ("as-reader", 0.5), ("cbt-ne", 0.0), ("impatient", 0.0), ("deep-lstm", 0.0), ("memory", 0.0)],
+)
+def test_each_becomes_what_it_would_have_become_alone(
+    corpus: Corpus, tmp_path: Path, preset: str, average: float
+) -> None:
+    configs = [config(preset, seed, "training.max_epochs=1", f"training.average={average}") for seed in SEEDS]
     progresses = together(corpus, configs, tmp_path / "together")
     assert list(progresses) == [tmp_path / "together" / f"seed-{seed}" for seed in SEEDS]
     for seed, own, (folder, progress) in zip(SEEDS, configs, progresses.items(), strict=True):

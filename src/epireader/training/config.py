@@ -45,6 +45,8 @@ class TrainingConfig:
     """Weight of the squared matrices in the loss; biases and word vectors are left alone."""
     clip_norm: float = 0.0
     """Gradients longer than this are shortened to it; 0: never."""
+    average: float = 0.0
+    """Ask and keep the mean of the weights over the steps, each step counting this much of the one after it; 0: do not."""
     patience: int = 2
     """Stop after so many epochs without a gain on the validation questions."""
     max_epochs: int = 20
@@ -72,6 +74,8 @@ class TrainingConfig:
             raise ValueError(f"training.optimizer must be {' or '.join(OPTIMIZERS)}, got {self.optimizer!r}")
         if self.learning_rate <= 0:
             raise ValueError(f"training.learning_rate must be above 0, got {self.learning_rate}")
+        if not 0 <= self.average < 1:
+            raise ValueError(f"training.average must be at least 0 and below 1, got {self.average}")
         if not self.max_minutes >= 0:
             raise ValueError(f"training.max_minutes must be 0 or more, got {self.max_minutes}")
 

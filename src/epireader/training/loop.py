@@ -23,6 +23,7 @@ from epireader.evaluation.accuracy import Evaluation, evaluate
 from epireader.evaluation.predict import predict
 from epireader.readers.saved import Model, build_model
 from epireader.settings import BadSetting
+from epireader.training.averaging import mean_weights
 from epireader.training.batches import Books, TrainingBatches, books_for
 from epireader.training.config import Config, TrainingConfig, VocabularyConfig
 from epireader.training.journal import Journal
@@ -73,7 +74,9 @@ def train(
     model = fresh_model(corpus, config, processes.device, shelf)
     if embeddings:
         watcher.say(give_vectors(model, embeddings).coverage)
-    optimizer = make_optimizer(model.module.parameters(), settings.learning_rate, settings.optimizer)
+    optimizer = make_optimizer(
+        model.module.parameters(), settings.learning_rate, settings.optimizer, average=settings.average
+    )
     batches = TrainingBatches(corpus, model.vocabulary, settings, processes, books)
     valid = corpus.questions("valid")
     with (
@@ -154,10 +157,11 @@ class Session:
     def validate(self) -> None:
         """Ask the validation questions, and keep the reader if it is the best so far."""
         progress = self.journal.progress
-        predictions = predict([self.model], self.valid, batch_size=VALIDATION_BATCH, device=self.processes.device)
-        evaluation = evaluate(predictions, most=self.model.hypotheses)
-        if progress.is_best(evaluation.final.value):
-            self.run.save_best(self.model, {"epoch": progress.epoch, "valid_accuracy": progress.best_accuracy})
+        with mean_weights(self.optimizer):
+            predictions = predict([self.model], self.valid, batch_size=VALIDATION_BATCH, device=self.processes.device)
+            evaluation = evaluate(predictions, most=self.model.hypotheses)
+            if progress.is_best(evaluation.final.value):
+                self.run.save_best(self.model, {"epoch": progress.epoch, "valid_accuracy": progress.best_accuracy})
         self.journal.write_validation(evaluation)
         self.watcher.validated(progress, evaluation)
 

@@ -6,18 +6,28 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from epireader.training.averaging import keep_means
+
 OPTIMIZERS = ("adam", "sgd")
 
 
 def make_optimizer(
-    parameters: Iterable[nn.Parameter], learning_rate: float, kind: str = "adam"
+    parameters: Iterable[nn.Parameter], learning_rate: float, kind: str = "adam", *, average: float = 0.0
 ) -> torch.optim.Optimizer:
-    """Adam with its usual moments, or plain gradient descent; one kernel for all parameters."""
+    """Adam with its usual moments, or plain gradient descent; one kernel for all parameters.
+
+    With `average` it also keeps the weights' means (`averaging.py`).
+    """
     parameters = list(parameters)
+    optimizer: torch.optim.Optimizer
     if kind == "sgd":
-        return torch.optim.SGD(parameters, lr=learning_rate, fused=True)
-    on_gpu = parameters[0].device.type == "cuda"
-    return torch.optim.Adam(parameters, lr=learning_rate, fused=True, capturable=on_gpu)
+        optimizer = torch.optim.SGD(parameters, lr=learning_rate, fused=True)
+    else:
+        on_gpu = parameters[0].device.type == "cuda"
+        optimizer = torch.optim.Adam(parameters, lr=learning_rate, fused=True, capturable=on_gpu)
+    if average:
+        keep_means(optimizer, average)
+    return optimizer
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer, names: Sequence[str]) -> dict[str, Tensor]:

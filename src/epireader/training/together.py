@@ -68,7 +68,9 @@ def train_together(
         found = [give_vectors(model, embeddings) for model in models]
         watcher.say(found[0].coverage)
     members = Members(models)
-    optimizer = make_optimizer(members.weights.values(), settings.learning_rate, settings.optimizer)
+    optimizer = make_optimizer(
+        members.weights.values(), settings.learning_rate, settings.optimizer, average=settings.average
+    )
     batches = TrainingBatches(corpus, models[0].vocabulary, settings, processes, books)
     with ExitStack() as stack, stop_requests() as stop_requested:
         runs = [
