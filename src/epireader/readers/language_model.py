@@ -47,7 +47,7 @@ class LanguageModelReader(ReaderModule):
         super().__init__()
         self.embedding = word_embedding(words, config.embedding_dim)
         # Biases come in as the weights of an input that is 1 for a word and 0 for padding. So padding before the
-        # first word leaves the state at zero, and all passages of a batch can end at the same step.
+        # first word leaves the state at zero, and all passages of a batch can end at the same step when they are asked.
         self.recurrence = nn.LSTM(config.embedding_dim + 1, config.hidden_dim, bias=False, batch_first=True)
         self.next_word = nn.Linear(config.hidden_dim, words - FIRST_STRANGER_ID)
         initialise_lstm(self.recurrence)
@@ -55,31 +55,28 @@ class LanguageModelReader(ReaderModule):
 
     def read_passage(self, batch: Batch) -> Float[Tensor, "batch 1 two_hid"]:
         """The LSTM's output and its cell after the last word."""
-        return self._read_passage(batch)[1]
+        _, (output, cell) = self._recur(right_aligned(batch.passage))
+        return torch.cat([output, cell], dim=-1).transpose(0, 1)
 
     def forward(self, batch: Batch, passage_states: Float[Tensor, "batch 1 two_hid"] | None = None) -> Reading:
         """Read a batch. While training only the right answer is filled in: the others would take as long again."""
-        every = torch.arange(batch.candidates.shape[1], device=batch.row.device).expand(len(batch), -1)
-        chosen = batch.answer.clamp(min=0)[:, None] if self.training else every
-        states = None
-        if passage_states is None:
-            states, passage_states = self._read_passage(batch)
-        of_words = self._continue(passage_states, filled_in(batch, chosen))
-        mask = batch.candidate_mask.gather(1, chosen)
-        log_probs = spread_log_probs(masked_log_softmax(of_words.sum(dim=2), mask), chosen, every.shape[1])
-        likelihood = None
-        if states is not None and torch.is_grad_enabled():  # only training asks how likely the passage is
-            likelihood = self._likelihood(batch, states, of_words, chosen)
+        learns = passage_states is None and torch.is_grad_enabled()
+        likelihood = self._likelihood(batch) if learns else None
+        log_probs = _certainly(batch) if self.training else self._compare(batch, passage_states)
         return Reading(log_probs=log_probs, first_log_probs=log_probs, log_likelihood=likelihood)
+
+    def _compare(
+        self, batch: Batch, passage_states: Float[Tensor, "batch 1 two_hid"] | None
+    ) -> Float[Tensor, "batch cand"]:
+        every = torch.arange(batch.candidates.shape[1], device=batch.row.device).expand(len(batch), -1)
+        states = self.read_passage(batch) if passage_states is None else passage_states
+        of_words = self._continue(states, filled_in(batch, every))
+        return masked_log_softmax(of_words.sum(dim=2), batch.candidate_mask)
 
     def loss(self, reading: Reading, batch: Batch) -> Loss:
         if reading.log_likelihood is None:
             raise ValueError("a language model's loss needs a reading made with gradients and without passage states")
         return Loss(-reading.log_likelihood.masked_fill(~batch.answer_mask, 0.0).sum() / len(batch))
-
-    def _read_passage(self, batch: Batch) -> tuple[Float[Tensor, "batch doc hid"], Float[Tensor, "batch 1 two_hid"]]:
-        states, (output, cell) = self._recur(right_aligned(batch.passage))
-        return states, torch.cat([output, cell], dim=-1).transpose(0, 1)
 
     def _continue(
         self, passage_states: Float[Tensor, "batch 1 two_hid"], statements: Int[Tensor, "batch hyp word"]
@@ -92,20 +89,17 @@ class LanguageModelReader(ReaderModule):
         before = torch.cat([output.transpose(0, 1), states[:, :-1]], dim=1)
         return self._log_probs(before, rows, rows != PAD_ID).view(statements.shape)
 
-    def _likelihood(
-        self,
-        batch: Batch,
-        states: Float[Tensor, "batch doc hid"],
-        of_words: Float[Tensor, "batch hyp word"],
-        chosen: Int[Tensor, "batch hyp"],
-    ) -> Float[Tensor, " batch"]:
-        passage = right_aligned(batch.passage)
-        of_passage = self._log_probs(states[:, :-1], passage[:, 1:], passage[:, :-1] != PAD_ID)
-        of_answer = of_words * (chosen == batch.answer[:, None])[..., None]
-        answer = batch.candidates[torch.arange(len(batch), device=passage.device), batch.answer.clamp(min=0)]
-        # The first word of the passage follows nothing, and the blank is no word.
-        words = batch.passage_mask.sum(dim=1) + batch.question_mask.sum(dim=1) + (answer != PAD_ID).sum(dim=1) - 2
-        return (of_passage.sum(dim=1) + of_answer.sum(dim=(1, 2))) / words
+    def _likelihood(self, batch: Batch) -> Float[Tensor, " batch"]:
+        """The mean log-probability of a word of the passage and the question with the right answer in it.
+
+        Both are read as one text that begins at the first step: gradients that ran on through hundreds of steps of
+        padding before the first word would grow beyond all bounds. The first word follows nothing.
+        """
+        text = torch.cat([right_aligned(batch.passage), filled_in(batch, batch.answer.clamp(min=0)[:, None])[:, 0]], 1)
+        text = left_aligned(text)
+        states, _ = self._recur(text)
+        mask = text[:, 1:] != PAD_ID
+        return self._log_probs(states[:, :-1], text[:, 1:], mask).sum(dim=1) / mask.sum(dim=1)
 
     def _recur(
         self, words: Int[Tensor, "batch n"], start: tuple[Tensor, Tensor] | None = None
@@ -143,11 +137,25 @@ def word_log_probs(
     return log_probs.gather(1, (words - FIRST_STRANGER_ID).clamp(min=0)[:, None])[:, 0]
 
 
+def _certainly(batch: Batch) -> Float[Tensor, "batch cand"]:
+    """The right answer and nothing else."""
+    answer = batch.answer.clamp(min=0)[:, None]
+    alone = masked_log_softmax(torch.zeros_like(answer, dtype=torch.float32), batch.candidate_mask.gather(1, answer))
+    return spread_log_probs(alone, answer, batch.candidates.shape[1])
+
+
 def right_aligned(words: Int[Tensor, "batch n"]) -> Int[Tensor, "batch n"]:
     """The rows with their padding moved to the front."""
     count = words.shape[1]
     place = torch.arange(count, device=words.device) - count + (words != PAD_ID).sum(dim=1, keepdim=True)
     return torch.where(place >= 0, words.gather(1, place.clamp(min=0)), PAD_ID)
+
+
+def left_aligned(words: Int[Tensor, "batch n"]) -> Int[Tensor, "batch n"]:
+    """The rows with the padding before their first word moved behind the last."""
+    start = (words != PAD_ID).int().argmax(dim=1, keepdim=True)
+    place = torch.arange(words.shape[1], device=words.device) + start
+    return torch.where(place < words.shape[1], words.gather(1, place.clamp(max=words.shape[1] - 1)), PAD_ID)
 
 
 def filled_in(batch: Batch, chosen: Int[Tensor, "batch hyp"]) -> Int[Tensor, "batch hyp word"]:

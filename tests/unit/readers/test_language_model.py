@@ -10,7 +10,7 @@ from reference.small import hard_cases, language_model
 from reference.weights import weights_of
 
 from epireader.readers import language_model as module_of_language_model
-from epireader.readers.language_model import filled_in, right_aligned
+from epireader.readers.language_model import filled_in, left_aligned, right_aligned
 
 extras = st.builds(Extra, *[st.integers(0, 2)] * 5)
 
@@ -33,6 +33,7 @@ def test_the_language_model_agrees_with_its_definition(seed: int, count: int, ex
 def test_questions_are_filled_in_and_passages_moved_to_the_right_as_worked_by_hand() -> None:
     batch = batch_of_cases([Case([[5, 6]], [7, 1, 8], [[9], [10, 11]], 0), Case([[5, 6, 7]], [1], [[9], [10]], 0)])
     assert right_aligned(batch.passage).tolist() == [[0, 5, 6], [5, 6, 7]]
+    assert left_aligned(right_aligned(batch.passage)).tolist() == batch.passage.tolist()
     every = torch.tensor([[0, 1], [0, 1]])
     assert filled_in(batch, every).tolist() == [
         [[7, 9, 8, 0], [7, 10, 11, 8]],
@@ -51,6 +52,20 @@ def test_how_many_words_are_scored_at_once_does_not_matter(at_once: int, monkeyp
     monkeypatch.setattr(module_of_language_model, "WORDS_AT_ONCE", at_once)
     for given_, wanted in zip(gradients(), expected, strict=True):
         torch.testing.assert_close(given_, wanted)
+
+
+def test_padding_does_not_make_gradients_grow() -> None:
+    """An LSTM whose states grow from step to step, beside a text that is much longer than its own."""
+    cases = [Case([[5, 6] * 400], [7, 1], [[5], [6]], 0), Case([[5, 6]], [7, 1], [[5], [6]], 0)]
+    gradients = []
+    for batch in (batch_of_cases(cases[1:]), batch_of_cases(cases)):
+        module = language_model(1).train()
+        with torch.no_grad():
+            module.recurrence.weight_hh_l0 *= 20.0
+        module(batch).log_likelihood[-1].backward()
+        gradients.append([parameter.grad for parameter in module.parameters()])
+    for alone, beside in zip(*gradients, strict=True):
+        torch.testing.assert_close(beside, alone)
 
 
 def test_while_training_only_the_answer_is_read() -> None:
