@@ -75,7 +75,7 @@ class BatchCutter:
         self._questions = questions.questions.to(device)
         self._candidates = questions.candidates.to(device)
         self._answers = questions.answers.to(device)
-        self._encoder = Encoder(questions.lexicon, vocabulary, device)
+        self._encoder = Encoder(questions.lexicon, questions.sequences.values, vocabulary, device)
 
     def rows_of_epoch(self, **_: int) -> np.ndarray:
         """What is asked in an epoch, whatever its number and the seed: every question."""
@@ -116,12 +116,15 @@ class BatchCutter:
 
 
 class Encoder:
-    """Turns words of a lexicon into ids of a reader's vocabulary."""
+    """Turns words of a lexicon into ids of a reader's vocabulary; `text` is all that will be asked for."""
 
-    def __init__(self, lexicon: Sequence[str], vocabulary: Vocabulary, device: torch.device) -> None:
+    def __init__(
+        self, lexicon: Sequence[str], text: Int[Tensor, " words"], vocabulary: Vocabulary, device: torch.device
+    ) -> None:
         ids = vocabulary.ids_of(lexicon)
         ids[0] = PAD_ID
-        self._has_strangers = bool((ids < 0).any())
+        # The lexicon of a corpus has the words of all its splits; in the one to learn from there may be no strangers.
+        self._has_strangers = bool((ids[torch.bincount(text, minlength=len(ids)) > 0] < 0).any())
         self._ids = ids.to(device)
         self._strangers = vocabulary.strangers
         self._entities = EntityNames(vocabulary, device)
