@@ -5,7 +5,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from epireader.data.vocabulary import PAD_ID
-from epireader.layers.masking import masked_log_softmax, masked_logsumexp
+from epireader.layers.masking import logsumexp, masked_log_softmax
 
 
 def pointer_log_attention(
@@ -43,9 +43,7 @@ def attention_sum(
     log_attention: Float[Tensor, "batch doc"], shares: Float[Tensor, "batch cand doc"]
 ) -> Float[Tensor, "batch cand"]:
     """log of the attention each candidate gets over all its mentions; -inf for one that is not in the passage."""
-    mentioned = shares > 0
-    weighted = log_attention[:, None, :] + shares.masked_fill(~mentioned, 1.0).log()
-    return masked_logsumexp(weighted, mentioned)  # log P(w | T, Q), eq. 2
+    return logsumexp(log_attention[:, None, :] + shares.log())  # log P(w | T, Q), eq. 2
 
 
 class TanhAttention(nn.Module):
