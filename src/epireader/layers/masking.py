@@ -10,6 +10,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from epireader.layers.kernels import LONGEST_ROW, can_be_kernel
+
 MINUS_INFINITY = float("-inf")
 
 
@@ -50,6 +52,10 @@ class LogSumExp(torch.autograd.Function):
 
 def masked_log_softmax(scores: Float[Tensor, "*rows n"], mask: Bool[Tensor, "*rows n"]) -> Float[Tensor, "*rows n"]:
     """Log-probabilities over the real entries, in single precision or better; -inf for the others and for scores of -inf."""
+    if can_be_kernel(scores) and scores.shape[-1] <= LONGEST_ROW:
+        from epireader.layers.fused.attention import fused_log_softmax  # Triton is there where a GPU is
+
+        return fused_log_softmax(scores, mask)
     scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
     mask = mask & (scores > MINUS_INFINITY)
     scores = torch.where(mask, scores, torch.finfo(scores.dtype).min)
