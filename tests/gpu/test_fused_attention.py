@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from epireader.layers.attention import attention_sum, mentions
-from epireader.layers.masking import masked_log_softmax
+from epireader.layers.masking import masked_log_softmax, masked_max
 
 pytest.importorskip("triton")
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
@@ -107,3 +107,25 @@ def test_readers_are_taken_together_as_each_alone(
         torch.testing.assert_close(
             torch.autograd.grad(fused(leaf, *texts).exp().square().sum(), leaf)[0], grads[reader]
         )
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (3, 5, 7), (2, 3, 130)])
+@pytest.mark.parametrize("shared", [True, False])
+def test_the_fused_maximum_agrees_with_the_plain_one(shape: tuple[int, int, int], shared: bool) -> None:
+    from epireader.layers.fused.attention import fused_max
+
+    torch.manual_seed(0)
+    values = torch.randn(shape, device=DEVICE) - 5
+    mask = torch.rand((shape[0], 1, shape[2]) if shared else shape, device=DEVICE) < 0.6
+    mask[0], mask[1:2] = True, False
+    mask = mask.expand(shape)
+    weights = torch.randn(shape[:2], device=DEVICE)
+    results = []
+    for function, dtype in ((masked_max, torch.float64), (fused_max, torch.float32)):
+        leaf = values.to(dtype).requires_grad_()
+        largest = function(leaf, mask)
+        results.append([largest.float(), torch.autograd.grad((largest * weights).sum(), leaf)[0].float()])
+    torch.testing.assert_close(results[1], results[0])
+    together = torch.func.vmap(lambda each: fused_max(each, mask))(torch.stack([values, -values]))
+    torch.testing.assert_close(together[0], results[1][0])
+    torch.testing.assert_close(together[1], fused_max(-values, mask))

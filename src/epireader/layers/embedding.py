@@ -28,4 +28,6 @@ def mean_vector(
     words: Float[Tensor, "batch cand phrase emb"], mask: Bool[Tensor, "batch cand phrase"]
 ) -> Float[Tensor, "batch cand emb"]:
     """One vector for a candidate: the mean of its words' vectors."""
+    if words.shape[2] == 1:
+        return (words * mask[..., None]).squeeze(2)
     return (words * mask[..., None]).sum(dim=2) / mask.sum(dim=2).clamp(min=1)[..., None]

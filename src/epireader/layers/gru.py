@@ -57,9 +57,9 @@ def read_fused(ways: list[nn.GRU], inputs: Float[Tensor, "batch n in"], mask: Bo
     """What one GRU makes of a sequence, or two that read it both ways."""
     from epireader.layers.fused.gru import fused_gru  # Triton is there where a GPU is
 
-    weights = [way.weight_ih_l0 for way in ways], [way.weight_hh_l0 for way in ways]
-    biases = [bias for way in ways for bias in (way.bias_ih_l0, way.bias_hh_l0)]
-    input_weight, state_weight, bias = side_by_side(*weights, biases)
+    input_weights, input_biases, state_weights, state_biases = zip(*(weights_of(way) for way in ways), strict=True)
+    biases = [bias for pair in zip(input_biases, state_biases, strict=True) for bias in pair]
+    input_weight, state_weight, bias = side_by_side(input_weights, state_weights, biases)
     gates = linear(inputs, input_weight.flatten(0, 1)).unflatten(-1, (len(ways), -1))
     lengths = mask.sum(dim=1, dtype=torch.int32)
     states, final = fused_gru(gates[None], state_weight[None], bias.unflatten(0, (-1, 2))[None], lengths[None])

@@ -22,7 +22,7 @@ def masked_logsumexp(values: Float[Tensor, "*rows n"], mask: Bool[Tensor, "*rows
 
 def logsumexp(values: Float[Tensor, "*rows n"]) -> Float[Tensor, "*rows"]:
     """log of the summed exponentials; where all values are -inf it is too, and their gradients are 0."""
-    log_sum, _, _ = LogSumExp.apply(values)
+    log_sum: Tensor = LogSumExp.apply(values)[0]  # type: ignore[no-untyped-call]
     return log_sum
 
 
@@ -39,7 +39,7 @@ class LogSumExp(torch.autograd.Function):
         return total.log() + largest[..., 0], terms, total
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor], output: tuple[Tensor, Tensor, Tensor]) -> None:
+    def setup_context(ctx: Any, _inputs: tuple[Tensor], output: tuple[Tensor, Tensor, Tensor]) -> None:
         _, terms, total = output
         ctx.mark_non_differentiable(terms, total)
         ctx.save_for_backward(terms, total)
@@ -47,7 +47,8 @@ class LogSumExp(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor, *_: Any) -> Tensor:
         terms, total = ctx.saved_tensors
-        return (grad / total.clamp(min=torch.finfo(total.dtype).tiny))[..., None] * terms
+        to_values: Tensor = (grad / total.clamp(min=torch.finfo(total.dtype).tiny))[..., None] * terms
+        return to_values
 
 
 def masked_log_softmax(scores: Float[Tensor, "*rows n"], mask: Bool[Tensor, "*rows n"]) -> Float[Tensor, "*rows n"]:
@@ -66,6 +67,10 @@ def masked_log_softmax(scores: Float[Tensor, "*rows n"], mask: Bool[Tensor, "*ro
 
 def masked_max(values: Float[Tensor, "*rows n"], mask: Bool[Tensor, "*rows n"]) -> Float[Tensor, "*rows"]:
     """The largest real value; 0 where there is none."""
+    if can_be_kernel(values) and values.shape[-1] <= LONGEST_ROW:
+        from epireader.layers.fused.attention import fused_max  # Triton is there where a GPU is
+
+        return fused_max(values, mask)
     least = torch.finfo(values.dtype).min
     largest = torch.where(mask, values, least).amax(dim=-1)
     return torch.where(largest > least, largest, 0.0)

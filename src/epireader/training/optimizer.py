@@ -46,10 +46,12 @@ def l2_penalty(module: nn.Module) -> Float[Tensor, ""]:
 @torch.no_grad()
 def add_l2_gradient(matrices: Iterable[nn.Parameter], l2: float) -> None:
     """Add the gradient of `l2` times the penalty, for all matrices at once: autograd would take five kernels for each."""
-    matrices = list(matrices)
+    weights, grads = [], []
     for matrix in matrices:
         matrix.grad = torch.zeros_like(matrix) if matrix.grad is None else matrix.grad
-    torch._foreach_add_([matrix.grad for matrix in matrices], matrices, alpha=2 * l2)
+        weights.append(matrix.detach())
+        grads.append(matrix.grad)
+    torch._foreach_add_(grads, weights, alpha=2 * l2)
 
 
 def regularised(module: nn.Module) -> dict[str, nn.Parameter]:

@@ -33,11 +33,17 @@ def fused_attention_sum(
     return log_probs
 
 
+def fused_max(values: Float[Tensor, "*rows n"], mask: Bool[Tensor, "*rows n"]) -> Float[Tensor, "*rows"]:
+    """`masked_max`."""
+    largest: Tensor = FusedMax.apply(values, mask)[0]
+    return largest
+
+
 class FusedLogSoftmax(torch.autograd.Function):
     @staticmethod
     def forward(scores: Tensor, mask: Tensor) -> Tensor:
         width = scores.shape[-1]
-        log_probs = torch.empty(scores.shape, device=scores.device)
+        log_probs = torch.empty(scores.shape, dtype=torch.float, device=scores.device)
         softmax_kernel[(scores.numel() // width,)](
             scores.contiguous(), mask.contiguous(), log_probs, width, WIDTH=next_power_of_two(width)
         )
@@ -94,6 +100,65 @@ class FusedAttentionSum(torch.autograd.Function):
     def vmap(info: Any, dims: tuple[int | None, ...], *inputs: Tensor) -> tuple[Tensor, int]:
         log_probs: Tensor = FusedAttentionSum.apply(*as_readers(info.batch_size, dims, inputs))
         return log_probs.unflatten(0, (info.batch_size, -1)), 0
+
+
+class FusedMax(torch.autograd.Function):
+    """Also gives which value is the largest; -1 where there is none."""
+
+    @staticmethod
+    def forward(values: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        width = values.shape[-1]
+        largest = values.new_empty(values.shape[:-1])
+        which = torch.empty_like(largest, dtype=torch.int32)
+        # One mask for all words of a passage is not copied for each of them.
+        shared = mask.dim() > 1 and mask.stride(-2) == 0
+        mask = mask.select(-2, 0) if shared else mask
+        max_kernel[(largest.numel(),)](
+            values.contiguous(), mask.contiguous(), largest, which, width, values.shape[-2] if shared else 1,
+            WIDTH=next_power_of_two(width), num_warps=1,
+        )  # fmt: skip
+        return largest, which
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: tuple[Tensor, Tensor]) -> None:
+        ctx.width = inputs[0].shape[-1]
+        ctx.set_materialize_grads(False)
+        ctx.mark_non_differentiable(output[1])
+        ctx.save_for_backward(output[1])
+
+    @staticmethod
+    def backward(ctx: Any, grads: Tensor, _: Any) -> tuple[Tensor, None]:
+        (which,) = ctx.saved_tensors
+        to_values = grads.new_empty(*grads.shape, ctx.width)
+        max_backward_kernel[(grads.numel(),)](
+            grads.contiguous(), which, to_values, ctx.width, WIDTH=next_power_of_two(ctx.width), num_warps=1
+        )
+        return to_values, None
+
+    @staticmethod
+    def vmap(info: Any, dims: tuple[int | None, ...], *inputs: Tensor) -> tuple[Any, Any]:
+        outputs = FusedMax.apply(*as_readers(info.batch_size, dims, inputs))
+        return tuple(output.unflatten(0, (info.batch_size, -1)) for output in outputs), (0, 0)
+
+
+@triton.jit
+def max_kernel(values, mask, largest, which, width, rows_of_mask, WIDTH: tl.constexpr):
+    n = tl.arange(0, WIDTH)
+    row = tl.program_id(0).to(tl.int64)
+    real = tl.load(mask + row // rows_of_mask * width + n, mask=n < width, other=0) != 0
+    value = tl.load(values + row * width + n, mask=real, other=MINUS_INFINITY).to(tl.float32)
+    top, at = tl.max(value, axis=0, return_indices=True)
+    tl.store(largest + row, tl.where(top > MINUS_INFINITY, top, 0.0))
+    tl.store(which + row, tl.where(top > MINUS_INFINITY, at, -1))
+
+
+@triton.jit
+def max_backward_kernel(grads, which, to_values, width, WIDTH: tl.constexpr):
+    n = tl.arange(0, WIDTH)
+    row = tl.program_id(0).to(tl.int64)
+    tl.store(
+        to_values + row * width + n, tl.where(n == tl.load(which + row), tl.load(grads + row), 0.0), mask=n < width
+    )
 
 
 @triton.jit

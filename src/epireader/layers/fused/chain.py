@@ -96,6 +96,17 @@ def as_readers(size: int, dims: Sequence[int | None], tensors: Sequence[Tensor])
     ]
 
 
+def outside_grads(
+    states: Float[Tensor, "reader batch n way hid"],
+    state_grads: Float[Tensor, "reader batch n way hid"] | None,
+    final_grads: Float[Tensor, "reader batch way hid"] | None,
+) -> tuple[Float[Tensor, "reader batch n way hid"], Float[Tensor, "reader batch way hid"]]:
+    """The gradients of all states and of the final ones; zeros for those that nothing was computed from."""
+    state_grads = torch.zeros_like(states) if state_grads is None else state_grads
+    final_grads = torch.zeros_like(states[:, :, 0]) if final_grads is None else final_grads
+    return state_grads.contiguous(), final_grads.contiguous()
+
+
 def largest(
     state_grads: Float[Tensor, "reader batch n way hid"], final_grads: Float[Tensor, "reader batch way hid"]
 ) -> Float[Tensor, " reader"]:

@@ -21,6 +21,7 @@ from epireader.layers.fused.chain import (
     largest,
     launches,
     mailbox,
+    outside_grads,
     packed,
     share_of_program,
     sigmoid,
@@ -72,15 +73,18 @@ class FusedLSTM(torch.autograd.Function):
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor, Tensor]) -> None:
         _, weights, lengths, _ = inputs
         states, _, cells, saved = output
+        ctx.set_materialize_grads(False)
         ctx.mark_non_differentiable(cells, saved)
         ctx.save_for_backward(weights, lengths, states, cells, saved)
 
     @staticmethod
-    def backward(ctx: Any, state_grads: Tensor, final_grads: Tensor, *_: Any) -> tuple[Tensor | None, ...]:
+    def backward(
+        ctx: Any, state_grads: Tensor | None, final_grads: Tensor | None, *_: Any
+    ) -> tuple[Tensor | None, ...]:
         weights, lengths, states, cells, saved = ctx.saved_tensors
         _, batch, words, ways, hidden = states.shape
         gate_grads = states.new_zeros(*states.shape[:-1], 4 * hidden)
-        given = [state_grads.contiguous(), final_grads.contiguous(), cells, saved, weights.contiguous()]
+        given = [*outside_grads(states, state_grads, final_grads), cells, saved, weights.contiguous()]
         for launch in launches(states):
             backward_kernel[launch.grid](
                 *given, lengths.int().contiguous(), largest(*given[:2]), gate_grads,

@@ -32,7 +32,8 @@ def fused_sentences(
     wide: bool,
 ) -> Float[Tensor, "reader batch sent hyp filt"]:
     """`sentence_maxima` for several readers."""
-    pooled, _ = FusedSentences.apply(products, to_answer, to_question, match_weight, bias, sentence_length, wide)
+    given = (products, to_answer, to_question, match_weight, bias, sentence_length)
+    pooled: Tensor = FusedSentences.apply(*given, wide)[0]
     return pooled.transpose(2, 3)
 
 
@@ -65,6 +66,7 @@ class FusedSentences(torch.autograd.Function):
         *_, ctx.wide = inputs
         products, to_answer, to_question, match_weight, _, sentence_length, _ = inputs
         ctx.mark_non_differentiable(output[1])
+        ctx.set_materialize_grads(False)
         ctx.save_for_backward(products, to_answer, to_question, match_weight, sentence_length, output[1])
 
     @staticmethod
@@ -74,7 +76,7 @@ class FusedSentences(torch.autograd.Function):
         hyp, sentences = to_answer.shape[-1], sentence_length.shape[-1]
         # The kernel writes nothing for the words that stand in no sentence.
         of_words = (products, to_answer, to_question)
-        flat = torch.zeros(sum(tensor.numel() for tensor in of_words), device=grads.device)
+        flat = grads.new_zeros(sum(tensor.numel() for tensor in of_words), dtype=torch.float)
         parts = flat.split([tensor.numel() for tensor in of_words])
         to_words = [part.view(tensor.shape) for part, tensor in zip(parts, of_words, strict=True)]
         to_weights = grads.new_empty(readers, batch * sentences, 2 * width + 1, filters, dtype=torch.float)

@@ -32,7 +32,7 @@ def fused_statements(
     wide: bool,
 ) -> Float[Tensor, "reader batch hyp filt"]:
     """The largest value each filter has over the windows of each hypothesis, after the ReLU."""
-    pooled, _ = FusedStatements.apply(of_question, of_answer, bias, question, hypotheses, wide)
+    pooled: Tensor = FusedStatements.apply(of_question, of_answer, bias, question, hypotheses, wide)[0]
     return pooled
 
 
@@ -59,6 +59,7 @@ class FusedStatements(torch.autograd.Function):
         *_, question, hypotheses, ctx.wide = inputs
         ctx.width, ctx.dtype = inputs[0].shape[-2], inputs[0].dtype
         ctx.mark_non_differentiable(output[1])
+        ctx.set_materialize_grads(False)
         ctx.save_for_backward(question, hypotheses, output[1])
 
     @staticmethod
