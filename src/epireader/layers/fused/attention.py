@@ -17,6 +17,8 @@ from epireader.layers.kernels import next_power_of_two
 
 MINUS_INFINITY, PADDING = tl.constexpr(float("-inf")), tl.constexpr(PAD_ID)
 TILE = 128
+LENGTHS = ["doc", "count", "width", "rows_of_mask"]
+"""What differs from batch to batch: kernels are not compiled anew for it."""
 
 
 def fused_log_softmax(scores: Float[Tensor, "*rows n"], mask: Bool[Tensor, "*rows n"]) -> Float[Tensor, "*rows n"]:
@@ -141,7 +143,7 @@ class FusedMax(torch.autograd.Function):
         return tuple(output.unflatten(0, (info.batch_size, -1)) for output in outputs), (0, 0)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=LENGTHS)
 def max_kernel(values, mask, largest, which, width, rows_of_mask, WIDTH: tl.constexpr):
     n = tl.arange(0, WIDTH)
     row = tl.program_id(0).to(tl.int64)
@@ -152,7 +154,7 @@ def max_kernel(values, mask, largest, which, width, rows_of_mask, WIDTH: tl.cons
     tl.store(which + row, tl.where(top > MINUS_INFINITY, at, -1))
 
 
-@triton.jit
+@triton.jit(do_not_specialize=LENGTHS)
 def max_backward_kernel(grads, which, to_values, width, WIDTH: tl.constexpr):
     n = tl.arange(0, WIDTH)
     row = tl.program_id(0).to(tl.int64)
@@ -161,7 +163,7 @@ def max_backward_kernel(grads, which, to_values, width, WIDTH: tl.constexpr):
     )
 
 
-@triton.jit
+@triton.jit(do_not_specialize=LENGTHS)
 def softmax_kernel(scores, mask, log_probs, width, WIDTH: tl.constexpr):
     n = tl.arange(0, WIDTH)
     row = tl.program_id(0).to(tl.int64) * width
@@ -174,7 +176,7 @@ def softmax_kernel(scores, mask, log_probs, width, WIDTH: tl.constexpr):
     tl.store(log_probs + row + n, tl.where(real, score - tl.log(total), MINUS_INFINITY), mask=n < width)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=LENGTHS)
 def softmax_backward_kernel(grads, log_probs, to_scores, width, WIDTH: tl.constexpr):
     n = tl.arange(0, WIDTH)
     row = tl.program_id(0).to(tl.int64) * width
@@ -183,7 +185,7 @@ def softmax_backward_kernel(grads, log_probs, to_scores, width, WIDTH: tl.conste
     tl.store(to_scores + row + n, grad - tl.exp(log_prob) * tl.sum(grad), mask=n < width)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=LENGTHS)
 def sum_kernel(log_attention, passage, candidates, log_probs, doc, DOC: tl.constexpr):
     n = tl.arange(0, DOC)
     row, spot = tl.program_id(1).to(tl.int64), tl.program_id(1) * tl.num_programs(0) + tl.program_id(0)
@@ -196,7 +198,7 @@ def sum_kernel(log_attention, passage, candidates, log_probs, doc, DOC: tl.const
     tl.store(log_probs + spot, tl.log(tl.sum(tl.exp(share - largest))) + largest)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=LENGTHS)
 def sum_backward_kernel(
     grads, log_attention, passage, candidates, log_probs, to_attention, doc, count, TILE: tl.constexpr
 ):

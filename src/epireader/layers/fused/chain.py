@@ -16,6 +16,7 @@ Products take half-precision inputs (as precise as TF32's) and are summed in sin
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import inf
 
 import torch
@@ -107,12 +108,10 @@ def outside_grads(
     return state_grads.contiguous(), final_grads.contiguous()
 
 
-def largest(
-    state_grads: Float[Tensor, "reader batch n way hid"], final_grads: Float[Tensor, "reader batch way hid"]
-) -> Float[Tensor, " reader"]:
+def largest(*grads: Float[Tensor, "reader ..."] | None) -> Float[Tensor, " reader"]:
     """The size of the largest gradient that comes from outside."""
-    sizes = [vector_norm(grads.flatten(1), ord=inf, dim=1, dtype=torch.float) for grads in (state_grads, final_grads)]
-    return torch.maximum(*sizes)
+    there = [grad for grad in grads if grad is not None]
+    return reduce(torch.maximum, (vector_norm(grad.flatten(1), ord=inf, dim=1, dtype=torch.float) for grad in there))
 
 
 def earlier_states(states: Float[Tensor, "reader batch n way hid"]) -> Float[Tensor, "reader batch n way hid"]:

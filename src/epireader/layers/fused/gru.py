@@ -88,7 +88,7 @@ class FusedGRU(torch.autograd.Function):
         given = [*outside_grads(states, state_grads, final_grads), states, saved, weights.contiguous()]
         for launch in launches(states):
             backward_kernel[launch.grid](
-                *given, lengths.int().contiguous(), largest(*given[:2]), gate_grads, new_grads,
+                *given, lengths.int().contiguous(), largest(state_grads, final_grads), gate_grads, new_grads,
                 mailbox(states, launch, 3), launch.first, launch.last, batch, words,
                 hidden, launch.parts, launch.rows, ways, num_warps=WARPS,
             )  # fmt: skip

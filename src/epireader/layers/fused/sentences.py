@@ -19,6 +19,8 @@ from epireader.layers.fused.chain import as_readers
 from epireader.layers.kernels import next_power_of_two
 
 LARGEST_TILE = 4096
+LENGTHS = ["doc", "sentences"]
+"""What differs from batch to batch: kernels are not compiled anew for it."""
 
 
 def fused_sentences(
@@ -111,7 +113,7 @@ def share_of_program(sentence_length, sentences, SENT: tl.constexpr):
     return text.to(tl.int64), begin, tl.sum(tl.where(every == sentence, length, 0))
 
 
-@triton.jit
+@triton.jit(do_not_specialize=LENGTHS)
 def forward_kernel(
     products, to_answer, to_question, match_weight, bias, sentence_length, pooled, window_of, doc,
     hyp, sentences, filters,
@@ -156,7 +158,7 @@ def forward_kernel(
     tl.store(window_of + to, at, mask=real)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=LENGTHS)
 def backward_kernel(
     grads, window_of, to_answer, to_question, match_weight, sentence_length,
     of_products, of_answer, of_question, of_weights, doc,

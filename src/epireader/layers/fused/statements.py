@@ -20,6 +20,8 @@ from epireader.layers.fused.sentences import LARGEST_TILE
 from epireader.layers.kernels import next_power_of_two
 
 PADDING, BLANK = tl.constexpr(PAD_ID), tl.constexpr(BLANK_ID)
+LENGTHS = ["words", "phrase"]
+"""What differs from batch to batch: kernels are not compiled anew for it."""
 
 
 def fused_statements(
@@ -69,12 +71,13 @@ class FusedStatements(torch.autograd.Function):
         words, phrase = question.shape[-1], hypotheses.shape[-1]
         to_question = grads.new_empty(*question.shape, ctx.width, filters, dtype=ctx.dtype)
         to_answer = grads.new_empty(*hypotheses.shape, ctx.width, filters, dtype=ctx.dtype)
+        to_bias = grads.new_empty(readers, batch, filters)
         backward_kernel[(batch, readers)](
-            *(tensor.contiguous() for tensor in (question, hypotheses, grads, window_of)), to_question, to_answer,
+            *(tensor.contiguous() for tensor in (question, hypotheses, grads, window_of)),
+            to_question, to_answer, to_bias,
             words, hyp, phrase, filters, **sizes(words, hyp, phrase, filters), WIDTH=ctx.width, WIDE=ctx.wide, num_warps=WARPS,
         )  # fmt: skip
-        to_bias = torch.where(window_of >= 0, grads, 0.0).sum(dim=(1, 2))
-        return to_question, to_answer, to_bias, None, None, None
+        return to_question, to_answer, to_bias.sum(dim=1), None, None, None
 
     @staticmethod
     def vmap(info: Any, dims: tuple[int | None, ...], *inputs: Any) -> tuple[Any, Any]:
@@ -103,7 +106,7 @@ def texts_of_program(
     return text, length, tl.where(blank < QUESTION, blank, 0), tl.sum((answer != PADDING).to(tl.int32), axis=1)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=LENGTHS)
 def forward_kernel(
     question, hypotheses, of_question, of_answer, bias, pooled, window_of, words, hyp, phrase, filters,
     HYP: tl.constexpr, FILT: tl.constexpr, QUESTION: tl.constexpr, PHRASE: tl.constexpr, TILE: tl.constexpr,
@@ -142,9 +145,9 @@ def forward_kernel(
     tl.store(window_of + to, at, mask=real)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=LENGTHS)
 def backward_kernel(
-    question, hypotheses, grads, window_of, to_question, to_answer, words, hyp, phrase, filters,
+    question, hypotheses, grads, window_of, to_question, to_answer, to_bias, words, hyp, phrase, filters,
     HYP: tl.constexpr, FILT: tl.constexpr, QUESTION: tl.constexpr, PHRASE: tl.constexpr, TILE: tl.constexpr,
     WIDTH: tl.constexpr, WIDE: tl.constexpr,
 ):  # fmt: skip
@@ -157,6 +160,7 @@ def backward_kernel(
     source = (text * hyp + k[:, None]) * filters + f[None, :]
     at = tl.load(window_of + source, mask=real, other=-1)
     grad = tl.load(grads + source, mask=real & (at >= 0), other=0.0).to(tl.float32)
+    tl.store(to_bias + text * filters + f, tl.sum(grad, axis=0), mask=f < filters)
     for first in range(0, words, TILE):
         q = first + tl.arange(0, TILE)[:, None]
         word = tl.where(q < blank, q, q + answer[None, :] - 1)
