@@ -1,4 +1,5 @@
-"""Softmaxes, sums and maxima that padding takes no part in. Nothing else in the package writes an infinity.
+"""Softmaxes, sums and maxima that padding takes no part in. Nothing else in the package writes an infinity,
+but for the kernels that stand in for them.
 
 Masks are True on what is real. Where a whole row is padding, a probability is 0, a logarithm -inf, and the gradient 0,
 never NaN.

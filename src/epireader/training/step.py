@@ -1,6 +1,6 @@
 """One step of training, taken plainly or replayed as a CUDA graph.
 
-At batch 32 a step is some four hundred small kernels, and a GPU waits for most of them to be launched. Recorded as a
+At batch 32 a step is some three hundred small kernels, and a GPU waits for most of them to be launched. Recorded as a
 graph they are launched at once. What is computed is the same.
 """
 

@@ -65,8 +65,7 @@ class FusedSentences(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
-        *_, ctx.wide = inputs
-        products, to_answer, to_question, match_weight, _, sentence_length, _ = inputs
+        products, to_answer, to_question, match_weight, _, sentence_length, ctx.wide = inputs
         ctx.mark_non_differentiable(output[1])
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(products, to_answer, to_question, match_weight, sentence_length, output[1])
