@@ -1,5 +1,4 @@
-"""Softmaxes, sums and maxima that padding takes no part in. Nothing else in the package writes an infinity,
-but for the kernels that stand in for them.
+"""Softmaxes, sums and maxima that padding takes no part in. Nothing else in the package writes an infinity.
 
 Masks are True on what is real. Where a whole row is padding, a probability is 0, a logarithm -inf, and the gradient 0,
 never NaN.

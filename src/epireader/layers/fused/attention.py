@@ -14,8 +14,9 @@ from torch import Tensor
 from epireader.data.vocabulary import PAD_ID
 from epireader.layers.fused.chain import as_readers
 from epireader.layers.kernels import next_power_of_two
+from epireader.layers.masking import MINUS_INFINITY
 
-MINUS_INFINITY, PADDING = tl.constexpr(float("-inf")), tl.constexpr(PAD_ID)
+NOTHING, PADDING = tl.constexpr(MINUS_INFINITY), tl.constexpr(PAD_ID)
 TILE = 128
 LENGTHS = ["doc", "count", "width", "rows_of_mask"]
 """What differs from batch to batch: kernels are not compiled anew for it."""
@@ -148,10 +149,10 @@ def max_kernel(values, mask, largest, which, width, rows_of_mask, WIDTH: tl.cons
     n = tl.arange(0, WIDTH)
     row = tl.program_id(0).to(tl.int64)
     real = tl.load(mask + row // rows_of_mask * width + n, mask=n < width, other=0) != 0
-    value = tl.load(values + row * width + n, mask=real, other=MINUS_INFINITY).to(tl.float32)
+    value = tl.load(values + row * width + n, mask=real, other=NOTHING).to(tl.float32)
     top, at = tl.max(value, axis=0, return_indices=True)
-    tl.store(largest + row, tl.where(top > MINUS_INFINITY, top, 0.0))
-    tl.store(which + row, tl.where(top > MINUS_INFINITY, at, -1))
+    tl.store(largest + row, tl.where(top > NOTHING, top, 0.0))
+    tl.store(which + row, tl.where(top > NOTHING, at, -1))
 
 
 @triton.jit(do_not_specialize=LENGTHS)
@@ -167,21 +168,21 @@ def max_backward_kernel(grads, which, to_values, width, WIDTH: tl.constexpr):
 def softmax_kernel(scores, mask, log_probs, width, WIDTH: tl.constexpr):
     n = tl.arange(0, WIDTH)
     row = tl.program_id(0).to(tl.int64) * width
-    score = tl.load(scores + row + n, mask=n < width, other=MINUS_INFINITY).to(tl.float32)
-    real = (tl.load(mask + row + n, mask=n < width, other=0) != 0) & (score > MINUS_INFINITY)
-    score = tl.where(real, score, MINUS_INFINITY)
+    score = tl.load(scores + row + n, mask=n < width, other=NOTHING).to(tl.float32)
+    real = (tl.load(mask + row + n, mask=n < width, other=0) != 0) & (score > NOTHING)
+    score = tl.where(real, score, NOTHING)
     # The largest is taken off first: beside a large score the logarithm of the sum would lose its digits.
-    score = tl.where(real, score - tl.max(score), MINUS_INFINITY)
+    score = tl.where(real, score - tl.max(score), NOTHING)
     total = tl.sum(tl.exp(score))
-    tl.store(log_probs + row + n, tl.where(real, score - tl.log(total), MINUS_INFINITY), mask=n < width)
+    tl.store(log_probs + row + n, tl.where(real, score - tl.log(total), NOTHING), mask=n < width)
 
 
 @triton.jit(do_not_specialize=LENGTHS)
 def softmax_backward_kernel(grads, log_probs, to_scores, width, WIDTH: tl.constexpr):
     n = tl.arange(0, WIDTH)
     row = tl.program_id(0).to(tl.int64) * width
-    log_prob = tl.load(log_probs + row + n, mask=n < width, other=MINUS_INFINITY)
-    grad = tl.load(grads + row + n, mask=(n < width) & (log_prob > MINUS_INFINITY), other=0.0).to(tl.float32)
+    log_prob = tl.load(log_probs + row + n, mask=n < width, other=NOTHING)
+    grad = tl.load(grads + row + n, mask=(n < width) & (log_prob > NOTHING), other=0.0).to(tl.float32)
     tl.store(to_scores + row + n, grad - tl.exp(log_prob) * tl.sum(grad), mask=n < width)
 
 
@@ -192,9 +193,9 @@ def sum_kernel(log_attention, passage, candidates, log_probs, doc, DOC: tl.const
     candidate = tl.load(candidates + spot)
     word = tl.load(passage + row * doc + n, mask=n < doc, other=PADDING)
     mentioned = (word == candidate) & (word != PADDING)
-    share = tl.load(log_attention + row * doc + n, mask=mentioned, other=MINUS_INFINITY).to(tl.float32)
+    share = tl.load(log_attention + row * doc + n, mask=mentioned, other=NOTHING).to(tl.float32)
     largest = tl.max(share)
-    largest = tl.where(largest > MINUS_INFINITY, largest, 0.0)
+    largest = tl.where(largest > NOTHING, largest, 0.0)
     tl.store(log_probs + spot, tl.log(tl.sum(tl.exp(share - largest))) + largest)
 
 
@@ -205,13 +206,13 @@ def sum_backward_kernel(
     n = tl.program_id(0) * TILE + tl.arange(0, TILE)
     row = tl.program_id(1).to(tl.int64)
     word = tl.load(passage + row * doc + n, mask=n < doc, other=PADDING)
-    share = tl.load(log_attention + row * doc + n, mask=n < doc, other=MINUS_INFINITY).to(tl.float32)
+    share = tl.load(log_attention + row * doc + n, mask=n < doc, other=NOTHING).to(tl.float32)
     total = tl.zeros([TILE], tl.float32)
     for number in range(0, count):
         spot = row * count + number
         log_prob = tl.load(log_probs + spot).to(tl.float32)
-        grad = tl.where(log_prob > MINUS_INFINITY, tl.load(grads + spot).to(tl.float32), 0.0)
-        log_prob = tl.where(log_prob > MINUS_INFINITY, log_prob, 0.0)
+        grad = tl.where(log_prob > NOTHING, tl.load(grads + spot).to(tl.float32), 0.0)
+        log_prob = tl.where(log_prob > NOTHING, log_prob, 0.0)
         mentioned = (word == tl.load(candidates + spot)) & (word != PADDING)
         total += tl.where(mentioned, grad * tl.exp(share - log_prob), 0.0)
     tl.store(to_attention + row * doc + n, total, mask=n < doc)

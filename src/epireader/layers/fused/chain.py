@@ -17,7 +17,6 @@ Products take half-precision inputs (as precise as TF32's) and are summed in sin
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from math import inf
 
 import torch
 import triton
@@ -25,6 +24,8 @@ import triton.language as tl
 from jaxtyping import Float
 from torch import Tensor
 from torch.linalg import vector_norm
+
+from epireader.layers.masking import MINUS_INFINITY
 
 WARPS = 8
 PATIENCE = tl.constexpr(1 << 16)
@@ -110,8 +111,9 @@ def outside_grads(
 
 def largest(*grads: Float[Tensor, "reader ..."] | None) -> Float[Tensor, " reader"]:
     """The size of the largest gradient that comes from outside."""
-    there = [grad for grad in grads if grad is not None]
-    return reduce(torch.maximum, (vector_norm(grad.flatten(1), ord=inf, dim=1, dtype=torch.float) for grad in there))
+    there = [grad.flatten(1) for grad in grads if grad is not None]
+    sizes: list[Tensor] = [vector_norm(grad, ord=-MINUS_INFINITY, dim=1, dtype=torch.float) for grad in there]
+    return reduce(torch.maximum, sizes)
 
 
 def earlier_states(states: Float[Tensor, "reader batch n way hid"]) -> Float[Tensor, "reader batch n way hid"]:
