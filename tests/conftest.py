@@ -6,7 +6,7 @@ from jaxtyping import install_import_hook
 
 if importlib.util.find_spec("triton"):
     # Before the hook: Triton compiles a function's source, so nothing may be wrapped around it.
-    for kernels in ("gru", "lstm", "looks"):
+    for kernels in ("attention", "gru", "looks", "lstm", "sentences", "statements"):
         importlib.import_module(f"epireader.layers.fused.{kernels}")
 if importlib.util.find_spec("beartype"):
     install_import_hook("epireader", "beartype.beartype")

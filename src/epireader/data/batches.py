@@ -75,7 +75,7 @@ class BatchCutter:
         self._questions = questions.questions.to(device)
         self._candidates = questions.candidates.to(device)
         self._answers = questions.answers.to(device)
-        self._encoder = Encoder(questions.lexicon, vocabulary, device)
+        self._encoder = Encoder(questions.lexicon, questions.sequences.values, vocabulary, device)
 
     def rows_of_epoch(self, **_: int) -> np.ndarray:
         """What is asked in an epoch, whatever its number and the seed: every question."""
@@ -96,11 +96,10 @@ class BatchCutter:
         given: one for all questions, or one for each.
         """
         rows = rows.to(self._device)
-        everywhere = torch.ones_like(rows, dtype=torch.bool)
-        sentences, sentence_mask = self._passages.take(rows, everywhere, shape.sentences)
+        sentences, sentence_mask = self._passages.take(rows, None, shape.sentences)
         passage, sentence_of, sentence_length = lay_end_to_end(self._sequences, sentences, sentence_mask, shape.words)
-        question, _ = self._sequences.take(self._questions[rows], everywhere, shape.question)
-        phrases, phrase_mask = self._candidates.take(rows, everywhere, shape.candidates)
+        question, _ = self._sequences.take(self._questions[rows], None, shape.question)
+        phrases, phrase_mask = self._candidates.take(rows, None, shape.candidates)
         candidates, _ = self._sequences.take(phrases, phrase_mask, shape.phrase)
         passage, question, candidates = self._encoder.encode(passage, question, candidates)
         batch = Batch(
@@ -116,12 +115,15 @@ class BatchCutter:
 
 
 class Encoder:
-    """Turns words of a lexicon into ids of a reader's vocabulary."""
+    """Turns words of a lexicon into ids of a reader's vocabulary; `text` is all that will be asked for."""
 
-    def __init__(self, lexicon: Sequence[str], vocabulary: Vocabulary, device: torch.device) -> None:
+    def __init__(
+        self, lexicon: Sequence[str], text: Int[Tensor, " words"], vocabulary: Vocabulary, device: torch.device
+    ) -> None:
         ids = vocabulary.ids_of(lexicon)
         ids[0] = PAD_ID
-        self._has_strangers = bool((ids < 0).any())
+        # The lexicon of a corpus has the words of all its splits; in the one to learn from there may be no strangers.
+        self._has_strangers = bool((ids[torch.bincount(text, minlength=len(ids)) > 0] < 0).any())
         self._ids = ids.to(device)
         self._strangers = vocabulary.strangers
         self._entities = EntityNames(vocabulary, device)
@@ -187,15 +189,14 @@ def lay_end_to_end(
     sequences: Ragged, sentences: Int[Tensor, "batch sent"], sentence_mask: Bool[Tensor, "batch sent"], width: int
 ) -> tuple[Int[Tensor, "batch {width}"], Int[Tensor, "batch {width}"], Int[Tensor, "batch sent"]]:
     """The words of the sentences one after the other, the number of the sentence each stands in, and their lengths."""
-    start = sequences.offsets[sentences]
-    length = torch.where(sentence_mask, sequences.offsets[sentences + 1] - start, 0)
+    length = sequences.lengths[sentences] * sentence_mask
     end = length.cumsum(dim=1)
     position = torch.arange(width, device=sentences.device).expand(len(sentences), width)
     sentence_of = torch.searchsorted(end, position.contiguous(), right=True)
     inside = position < end[:, -1:]
     clamped = sentence_of.clamp(max=sentences.shape[1] - 1)
-    index = (start - end + length).gather(1, clamped) + position
-    words = torch.where(inside, sequences.values[torch.where(inside, index, 0)], 0)
+    start = sequences.offsets[sentences] - end + length
+    words = sequences.values[(start.gather(1, clamped) + position) * inside] * inside
     return words, sentence_of, length
 
 

@@ -51,7 +51,7 @@ class FreshQuestions:
         self._sentences = shelf.sentences.to(device)
         self._marks = shelf.marks.to(device)
         self._caseless = _caseless(shelf.lexicon).to(device)
-        self._encoder = Encoder(shelf.lexicon, vocabulary, device)
+        self._encoder = Encoder(shelf.lexicon, shelf.pieces.values, vocabulary, device)
 
     def rows_of_epoch(self, *, seed: int, epoch: int) -> np.ndarray:
         return self._windows.drawn(self._questions, self._about_names, seed=seed, epoch=epoch)

@@ -1,6 +1,7 @@
 """Rows of different lengths in one flat array: the form in which a corpus lies on disk and on a device."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from jaxtyping import Bool, Int, Integer
@@ -23,7 +24,7 @@ class Ragged:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    @property
+    @cached_property
     def lengths(self) -> Int[Tensor, " rows"]:
         return self.offsets.diff()
 
@@ -34,16 +35,15 @@ class Ragged:
         return Ragged(self.values.to(device), self.offsets.to(device))
 
     def take(
-        self, rows: Int[Tensor, "*shape"], present: Bool[Tensor, "*shape"], width: int
+        self, rows: Int[Tensor, "*shape"], present: Bool[Tensor, "*shape"] | None, width: int
     ) -> tuple[Int[Tensor, "*shape {width}"], Bool[Tensor, "*shape {width}"]]:
         """The rows asked for side by side, and a mask that is True where there is a value.
 
-        A row that is not `present` comes out empty; rows longer than `width` are cut.
+        A row that is not `present` comes out empty (None: all are there); rows longer than `width` are cut.
         """
-        rows = torch.where(present, rows, 0)
-        start = self.offsets[rows]
-        length = torch.where(present, self.offsets[rows + 1] - start, 0)
-        return runs(self.values, start, length, width)
+        rows = rows if present is None else rows * present
+        length = self.lengths[rows]
+        return runs(self.values, self.offsets[rows], length if present is None else length * present, width)
 
 
 def runs(
@@ -52,5 +52,4 @@ def runs(
     """The values from each `start` on side by side, and a mask that is True where there is one; the rest is 0."""
     columns = torch.arange(width, device=values.device)
     mask = columns < length[..., None]
-    index = torch.where(mask, start[..., None] + columns, 0)
-    return torch.where(mask, values[index], 0), mask
+    return values[(start[..., None] + columns) * mask] * mask, mask

@@ -5,7 +5,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from epireader.data.vocabulary import PAD_ID
-from epireader.layers.masking import masked_log_softmax, masked_logsumexp
+from epireader.layers.kernels import LONGEST_ROW, can_be_kernel
+from epireader.layers.masking import logsumexp, masked_log_softmax
 
 
 def pointer_log_attention(
@@ -16,6 +17,19 @@ def pointer_log_attention(
     """log of the probability that each word of the passage answers the question."""
     scores = torch.einsum("bno,bo->bn", states, question)
     return masked_log_softmax(scores, passage_mask)  # log s_i, eq. 1
+
+
+def candidate_log_probs(
+    log_attention: Float[Tensor, "batch doc"],
+    passage: Int[Tensor, "batch doc"],
+    candidates: Int[Tensor, "batch cand phrase"],
+) -> Float[Tensor, "batch cand"]:
+    """log of the attention each candidate gets over all its mentions; -inf for one that is not in the passage."""
+    if candidates.shape[2] == 1 and can_be_kernel(log_attention) and passage.shape[1] <= LONGEST_ROW:
+        from epireader.layers.fused.attention import fused_attention_sum  # Triton is there where a GPU is
+
+        return fused_attention_sum(log_attention, passage, candidates.squeeze(2))
+    return attention_sum(log_attention, mentions(passage, candidates))
 
 
 def mentions(
@@ -43,9 +57,7 @@ def attention_sum(
     log_attention: Float[Tensor, "batch doc"], shares: Float[Tensor, "batch cand doc"]
 ) -> Float[Tensor, "batch cand"]:
     """log of the attention each candidate gets over all its mentions; -inf for one that is not in the passage."""
-    mentioned = shares > 0
-    weighted = log_attention[:, None, :] + shares.masked_fill(~mentioned, 1.0).log()
-    return masked_logsumexp(weighted, mentioned)  # log P(w | T, Q), eq. 2
+    return logsumexp(log_attention[:, None, :] + shares.log())  # log P(w | T, Q), eq. 2
 
 
 class TanhAttention(nn.Module):

@@ -12,6 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from epireader.data.vocabulary import PAD_ID
+from epireader.layers.kernels import can_pool_fused
 
 
 @dataclass(frozen=True)
@@ -93,3 +94,53 @@ def pool_sentences(
     index = rows.view(batch * window, 1).expand(-1, cand * filt)
     pooled = pooled.scatter_reduce(0, index, values.reshape(batch * window, cand * filt), reduce="amax")
     return pooled.view(batch, sentences + 1, cand, filt)[:, :sentences]
+
+
+@dataclass(frozen=True)
+class SentenceFeatures:
+    """What the windows of sentences are computed from, for every word of a passage."""
+
+    products: Float[Tensor, "batch doc width filt"]
+    """The word multiplied with the filters at every offset."""
+    to_answer: Float[Tensor, "batch doc hyp"]
+    to_question: Float[Tensor, "batch doc"]
+    """The two rows of the paper's matrix M."""
+
+
+def sentence_maxima(
+    features: SentenceFeatures,
+    match_weight: Float[Tensor, "two width filt"],
+    bias: Float[Tensor, " filt"],
+    sentence_of: Int[Tensor, "batch doc"],
+    sentence_length: Int[Tensor, "batch sent"],
+    *,
+    wide: bool = True,
+) -> Float[Tensor, "batch sent hyp filt"]:
+    """The largest value each filter has over the windows of each sentence, after the ReLU.
+
+    `match_weight` are the filters' weights for the two rows of M.
+    """
+    if can_pool_fused(features.to_answer, bias):
+        from epireader.layers.fused.sentences import fused_sentences  # Triton is there where a GPU is
+
+        given = (features.products, features.to_answer, features.to_question, match_weight, bias, sentence_length)
+        return fused_sentences(*(tensor[None] for tensor in given), wide=wide).squeeze(0)
+    width, sentences = match_weight.shape[1], sentence_length.shape[1]
+    places = torch.arange(1, sentence_of.shape[1] + 1, device=bias.device).expand(sentence_of.shape)
+    line = lay_on_line(places, sentence_of, sentence_length, width=width, wide=wide)
+    laid = on_line(features, line)
+    of_answer, of_question = match_weight.unbind()
+    shared = window_sums(laid.products) + bias + laid.to_question.unfold(1, width, 1) @ of_question
+    own = laid.to_answer.unfold(1, width, 1) @ of_answer
+    return pool_sentences(shared[:, :, None] + own, line.window_sentence, sentences)
+
+
+def on_line(features: SentenceFeatures, line: Line) -> SentenceFeatures:
+    """The features in the slots of a line whose `words` are the places of words, from 1 on; those of empty slots are 0."""
+    products = features.products.flatten(2)
+    rows = torch.cat([products, features.to_answer, features.to_question[..., None]], dim=-1)
+    table = nn.functional.pad(rows, (0, 0, 1, 0))
+    first = torch.arange(len(table), device=table.device)[:, None] * table.shape[1]
+    laid = nn.functional.embedding(first + line.words, table.flatten(0, 1))
+    parts = laid.split([products.shape[-1], features.to_answer.shape[-1], 1], dim=-1)
+    return SentenceFeatures(parts[0].unflatten(-1, features.products.shape[2:]), parts[1], parts[2][..., 0])

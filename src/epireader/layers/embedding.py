@@ -1,7 +1,7 @@
 """Word vectors: the one matrix W of the paper."""
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from epireader.data.vocabulary import PAD_ID
@@ -18,8 +18,16 @@ def word_embedding(words: int, dim: int) -> nn.Embedding:
     return embedding
 
 
+def look_up(embedding: nn.Embedding, *texts: Int[Tensor, "..."]) -> list[Float[Tensor, "... emb"]]:
+    """The vectors of the words of several texts. One lookup for all makes one gradient as large as the vocabulary."""
+    vectors = embedding(torch.cat([text.flatten() for text in texts])).split([text.numel() for text in texts])
+    return [part.view(*text.shape, embedding.embedding_dim) for part, text in zip(vectors, texts, strict=True)]
+
+
 def mean_vector(
     words: Float[Tensor, "batch cand phrase emb"], mask: Bool[Tensor, "batch cand phrase"]
 ) -> Float[Tensor, "batch cand emb"]:
     """One vector for a candidate: the mean of its words' vectors."""
+    if words.shape[2] == 1:
+        return (words * mask[..., None]).squeeze(2)
     return (words * mask[..., None]).sum(dim=2) / mask.sum(dim=2).clamp(min=1)[..., None]

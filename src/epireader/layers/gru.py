@@ -1,5 +1,7 @@
 """Gated recurrent units over padded sequences, in one direction or both."""
 
+from collections.abc import Sequence
+
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
@@ -12,7 +14,6 @@ from epireader.layers.directions import (
     ended,
     initialise,
     is_step_by_step,
-    stacked,
     weights_of,
 )
 from epireader.layers.lockstep import pays_in_lockstep, read_in_lockstep
@@ -56,15 +57,20 @@ def read_fused(ways: list[nn.GRU], inputs: Float[Tensor, "batch n in"], mask: Bo
     """What one GRU makes of a sequence, or two that read it both ways."""
     from epireader.layers.fused.gru import fused_gru  # Triton is there where a GPU is
 
-    hidden = ways[0].hidden_size
-    recurrent_bias = stacked(ways, "bias_hh_l0")
-    # The new gate's recurrent bias stands inside the reset gate's product; the other two can be added with the input.
-    outside = torch.cat([recurrent_bias[:, : 2 * hidden], torch.zeros_like(recurrent_bias[:, 2 * hidden :])], dim=1)
-    bias = stacked(ways, "bias_ih_l0") + outside
-    gates = linear(inputs, stacked(ways, "weight_ih_l0").flatten(0, 1), bias.flatten()).unflatten(-1, (len(ways), -1))
-    new_bias = recurrent_bias[:, 2 * hidden :]
-    states, final = fused_gru(gates[None], stacked(ways, "weight_hh_l0")[None], new_bias[None], mask.sum(dim=1)[None])
-    return Encoded(states[0].flatten(2), final[0].flatten(1))
+    input_weights, input_biases, state_weights, state_biases = zip(*(weights_of(way) for way in ways), strict=True)
+    biases = [bias for pair in zip(input_biases, state_biases, strict=True) for bias in pair]
+    input_weight, state_weight, bias = side_by_side(input_weights, state_weights, biases)
+    gates = linear(inputs, input_weight.flatten(0, 1)).unflatten(-1, (len(ways), -1))
+    lengths = mask.sum(dim=1, dtype=torch.int32)
+    states, final = fused_gru(gates[None], state_weight[None], bias.unflatten(0, (-1, 2))[None], lengths[None])
+    return Encoded(states.squeeze(0).flatten(2), final.squeeze(0).flatten(1))
+
+
+def side_by_side(*groups: Sequence[Tensor]) -> list[Tensor]:
+    """The weights of each group as one tensor; all of them are copied at once."""
+    flat = torch.cat([weight.flatten() for group in groups for weight in group])
+    parts = flat.split([sum(weight.numel() for weight in group) for group in groups])
+    return [part.view(len(group), *group[0].shape) for part, group in zip(parts, groups, strict=True)]
 
 
 def read_stepwise(gru: nn.GRU, inputs: Float[Tensor, "batch n in"]) -> Float[Tensor, "batch n hid"]:

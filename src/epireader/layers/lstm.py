@@ -64,8 +64,9 @@ def read_fused(ways: list[nn.LSTM], inputs: Float[Tensor, "batch n in"], mask: B
 
     bias = stacked(ways, "bias_ih_l0") + stacked(ways, "bias_hh_l0")
     gates = linear(inputs, stacked(ways, "weight_ih_l0").flatten(0, 1), bias.flatten()).unflatten(-1, (len(ways), -1))
-    states, final = fused_lstm(gates[None], stacked(ways, "weight_hh_l0")[None], mask.sum(dim=1)[None])
-    return Encoded(states[0].flatten(2), final[0].flatten(1))
+    lengths = mask.sum(dim=1, dtype=torch.int32)
+    states, final = fused_lstm(gates[None], stacked(ways, "weight_hh_l0")[None], lengths[None])
+    return Encoded(states.squeeze(0).flatten(2), final.squeeze(0).flatten(1))
 
 
 def read_stepwise(lstm: nn.LSTM, inputs: Float[Tensor, "batch n in"]) -> Float[Tensor, "batch n hid"]:

@@ -4,38 +4,76 @@ Masks are True on what is real. Where a whole row is padding, a probability is 0
 never NaN.
 """
 
+from typing import Any
+
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
+
+from epireader.layers.kernels import LONGEST_ROW, can_be_kernel
 
 MINUS_INFINITY = float("-inf")
 
 
 def masked_logsumexp(values: Float[Tensor, "*rows n"], mask: Bool[Tensor, "*rows n"]) -> Float[Tensor, "*rows"]:
     """log of the summed exponentials of the real values; -inf where there are none, or all of them are -inf."""
-    mask = mask & (values > MINUS_INFINITY)
-    largest = values.detach().masked_fill(~mask, MINUS_INFINITY).amax(dim=-1, keepdim=True)
-    largest = largest.masked_fill(largest == MINUS_INFINITY, 0.0)
-    total = (values.masked_fill(~mask, 0.0) - largest).exp().masked_fill(~mask, 0.0).sum(dim=-1)
-    empty = ~mask.any(dim=-1)
-    return (total.masked_fill(empty, 1.0).log() + largest[..., 0]).masked_fill(empty, MINUS_INFINITY)
+    return logsumexp(torch.where(mask, values, MINUS_INFINITY))
+
+
+def logsumexp(values: Float[Tensor, "*rows n"]) -> Float[Tensor, "*rows"]:
+    """log of the summed exponentials; where all values are -inf it is too, and their gradients are 0."""
+    log_sum: Tensor = LogSumExp.apply(values)[0]  # type: ignore[no-untyped-call]
+    return log_sum
+
+
+class LogSumExp(torch.autograd.Function):
+    """Also gives what the backward pass needs: `torch.logsumexp` is twice as many kernels, and NaN for rows of -inf."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        largest = values.amax(dim=-1, keepdim=True).clamp(min=torch.finfo(values.dtype).min)
+        terms = (values - largest).exp()
+        total = terms.sum(dim=-1)
+        return total.log() + largest[..., 0], terms, total
+
+    @staticmethod
+    def setup_context(ctx: Any, _inputs: tuple[Tensor], output: tuple[Tensor, Tensor, Tensor]) -> None:
+        _, terms, total = output
+        ctx.mark_non_differentiable(terms, total)
+        ctx.save_for_backward(terms, total)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor, *_: Any) -> Tensor:
+        terms, total = ctx.saved_tensors
+        to_values: Tensor = (grad / total.clamp(min=torch.finfo(total.dtype).tiny))[..., None] * terms
+        return to_values
 
 
 def masked_log_softmax(scores: Float[Tensor, "*rows n"], mask: Bool[Tensor, "*rows n"]) -> Float[Tensor, "*rows n"]:
     """Log-probabilities over the real entries, in single precision or better; -inf for the others and for scores of -inf."""
+    if can_be_kernel(scores) and scores.shape[-1] <= LONGEST_ROW:
+        from epireader.layers.fused.attention import fused_log_softmax  # Triton is there where a GPU is
+
+        return fused_log_softmax(scores, mask)
     scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
     mask = mask & (scores > MINUS_INFINITY)
+    scores = torch.where(mask, scores, torch.finfo(scores.dtype).min)
     # The largest is taken off first: beside a large score the logarithm of the sum would lose its digits.
-    scores = scores.masked_fill(~mask, 0.0) - masked_max(scores.detach(), mask)[..., None]
-    total = masked_logsumexp(scores, mask)
-    safe_total = total.masked_fill(total == MINUS_INFINITY, 0.0)
-    return (scores - safe_total[..., None]).masked_fill(~mask, MINUS_INFINITY)
+    log_probs = (scores - scores.detach().amax(dim=-1, keepdim=True)).log_softmax(dim=-1)
+    return torch.where(mask, log_probs, MINUS_INFINITY)
 
 
 def masked_max(values: Float[Tensor, "*rows n"], mask: Bool[Tensor, "*rows n"]) -> Float[Tensor, "*rows"]:
     """The largest real value; 0 where there is none."""
-    largest = values.masked_fill(~mask, MINUS_INFINITY).amax(dim=-1)
-    return largest.masked_fill(~mask.any(dim=-1), 0.0)
+    if can_be_kernel(values) and values.shape[-1] <= LONGEST_ROW:
+        from epireader.layers.fused.attention import fused_max  # Triton is there where a GPU is
+
+        return fused_max(values, mask)
+    least = torch.finfo(values.dtype).min
+    largest = torch.where(mask, values, least).amax(dim=-1)
+    return torch.where(largest > least, largest, 0.0)
 
 
 def spread_log_probs(

@@ -2,18 +2,18 @@
 
 from dataclasses import dataclass
 
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
 from epireader.data.batches import Batch
-from epireader.layers.attention import attention_sum, mentions
-from epireader.layers.embedding import word_embedding
+from epireader.layers.attention import candidate_log_probs
+from epireader.layers.embedding import look_up, word_embedding
 from epireader.layers.masking import masked_log_softmax, spread_log_probs
 from epireader.readers.extractor import Extractor
 from epireader.readers.hypotheses import choose_hypotheses
 from epireader.readers.losses import margin_loss, negative_log_likelihood
 from epireader.readers.reading import Evidence, Loss, ReaderModule, Reading
-from epireader.readers.reasoner import Reasoner
+from epireader.readers.reasoner import Reasoner, Vectors
 from epireader.settings import refuse_below_one
 
 
@@ -62,15 +62,18 @@ class EpiReader(ReaderModule):
         )
 
     def read_passage(self, batch: Batch) -> Float[Tensor, "batch doc out"]:
-        return self.extractor.read_passage(self.embedding, batch)
+        return self.extractor.read_passage(self.embedding(batch.passage), batch)
 
     def forward(self, batch: Batch, passage_states: Float[Tensor, "batch doc out"] | None = None) -> Reading:
         """Read a batch. While training, the right answer is always among the hypotheses."""
-        log_attention = self.extractor(self.embedding, batch, passage_states)
-        log_probs = attention_sum(log_attention, mentions(batch.passage, batch.candidates))
+        passage, question, candidates = look_up(self.embedding, batch.passage, batch.question, batch.candidates)
+        states = self.extractor.read_passage(passage, batch) if passage_states is None else passage_states
+        log_attention = self.extractor(states, question, batch)
+        log_probs = candidate_log_probs(log_attention, batch.passage, batch.candidates)
         keep = batch.answer if self.training else None
         chosen = choose_hypotheses(log_probs.detach(), batch.candidate_mask, self.config.hypotheses, keep)
-        evidence = self._weigh(batch, chosen, log_probs.gather(1, chosen))
+        words = Vectors(passage, question, of_chosen(candidates, chosen))
+        evidence = self._weigh(batch, chosen, log_probs.gather(1, chosen), words)
         return Reading(
             log_probs=spread_log_probs(evidence.combined_log_probs, chosen, log_probs.shape[1]),
             first_log_probs=log_probs,
@@ -78,10 +81,11 @@ class EpiReader(ReaderModule):
             evidence=evidence,
         )
 
-    def _weigh(self, batch: Batch, chosen: Int[Tensor, "batch hyp"], log_probs: Float[Tensor, "batch hyp"]) -> Evidence:
-        phrases = chosen[..., None].expand(-1, -1, batch.candidates.shape[2])
-        entailment = self.reasoner(self.embedding, batch, batch.candidates.gather(1, phrases))
-        mask = batch.candidate_mask.gather(1, chosen)
+    def _weigh(
+        self, batch: Batch, chosen: Int[Tensor, "batch hyp"], log_probs: Float[Tensor, "batch hyp"], words: Vectors
+    ) -> Evidence:
+        entailment = self.reasoner(words, batch, of_chosen(batch.candidates, chosen))
+        mask = of_chosen(batch.candidate_mask, chosen)
         evidence = masked_log_softmax(entailment.scores, mask)  # log e_k
         return Evidence(
             hypotheses=chosen,
@@ -97,8 +101,16 @@ class EpiReader(ReaderModule):
         reasoner = margin_loss(
             reading.evidence.combined_log_probs,
             chosen == batch.answer[:, None],
-            batch.candidate_mask.gather(1, chosen),
+            of_chosen(batch.candidate_mask, chosen),
             self.config.margin,
         )
         total = extractor + self.config.reasoner_weight * reasoner  # L_ER, eq. 7
         return Loss(total, {"extractor": extractor.detach(), "reasoner": reasoner.detach()})
+
+
+def of_chosen(
+    values: Shaped[Tensor, "batch cand ..."], chosen: Int[Tensor, "batch hyp"]
+) -> Shaped[Tensor, "batch hyp ..."]:
+    """What belongs to the candidates that were chosen."""
+    index = chosen.view(*chosen.shape, *[1] * (values.dim() - 2))
+    return values.gather(1, index.expand(*chosen.shape, *values.shape[2:]))

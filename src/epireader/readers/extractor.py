@@ -6,9 +6,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from epireader.data.batches import Batch
-from epireader.layers.attention import attention_sum, mentions, pointer_log_attention
+from epireader.layers.attention import candidate_log_probs, pointer_log_attention
 from epireader.layers.directions import Encoded
-from epireader.layers.embedding import word_embedding
+from epireader.layers.embedding import look_up, word_embedding
 from epireader.layers.gru import BiGRU
 from epireader.readers.losses import negative_log_likelihood
 from epireader.readers.reading import Loss, ReaderModule, Reading
@@ -23,21 +23,17 @@ class Extractor(nn.Module):
         self.passage_encoder = BiGRU(embedding_dim, hidden_dim)  # f
         self.question_encoder = BiGRU(embedding_dim, hidden_dim)  # g
 
-    def read_passage(self, embedding: nn.Embedding, batch: Batch) -> Float[Tensor, "batch doc out"]:
+    def read_passage(self, passage: Float[Tensor, "batch doc emb"], batch: Batch) -> Float[Tensor, "batch doc out"]:
         """f(t): a state for every word of the passage."""
-        encoded: Encoded = self.passage_encoder(embedding(batch.passage), batch.passage_mask)
+        encoded: Encoded = self.passage_encoder(passage, batch.passage_mask)
         return encoded.states
 
     def forward(
-        self,
-        embedding: nn.Embedding,
-        batch: Batch,
-        passage_states: Float[Tensor, "batch doc out"] | None = None,
+        self, passage_states: Float[Tensor, "batch doc out"], question: Float[Tensor, "batch q emb"], batch: Batch
     ) -> Float[Tensor, "batch doc"]:
         """log s: the log-probability that each word of the passage is the answer (eq. 1)."""
-        words = self.read_passage(embedding, batch) if passage_states is None else passage_states
-        question: Encoded = self.question_encoder(embedding(batch.question), batch.question_mask)
-        return pointer_log_attention(words, question.final, batch.passage_mask)
+        asked: Encoded = self.question_encoder(question, batch.question_mask)
+        return pointer_log_attention(passage_states, asked.final, batch.passage_mask)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,11 +58,16 @@ class AttentionSumReader(ReaderModule):
         self.extractor = Extractor(config.embedding_dim, config.hidden_dim)
 
     def read_passage(self, batch: Batch) -> Float[Tensor, "batch doc out"]:
-        return self.extractor.read_passage(self.embedding, batch)
+        return self.extractor.read_passage(self.embedding(batch.passage), batch)
 
     def forward(self, batch: Batch, passage_states: Float[Tensor, "batch doc out"] | None = None) -> Reading:
-        log_attention = self.extractor(self.embedding, batch, passage_states)
-        log_probs = attention_sum(log_attention, mentions(batch.passage, batch.candidates))
+        if passage_states is None:
+            passage, question = look_up(self.embedding, batch.passage, batch.question)
+            passage_states = self.extractor.read_passage(passage, batch)
+        else:
+            question = self.embedding(batch.question)
+        log_attention = self.extractor(passage_states, question, batch)
+        log_probs = candidate_log_probs(log_attention, batch.passage, batch.candidates)
         return Reading(log_probs=log_probs, first_log_probs=log_probs, log_attention=log_attention)
 
     def loss(self, reading: Reading, batch: Batch) -> Loss:

@@ -4,12 +4,14 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from epireader.layers.masking import MINUS_INFINITY
+
 
 def negative_log_likelihood(log_probs: Float[Tensor, "batch cand"], answer: Int[Tensor, " batch"]) -> Float[Tensor, ""]:
     """-log P(a*); nothing is asked of a question with no answer, or whose answer has no way to be pointed at."""
-    found = log_probs.gather(1, answer.clamp(min=0)[:, None])[:, 0]
-    learnable = (answer >= 0) & found.isfinite()
-    return -found.masked_fill(~learnable, 0.0).sum() / len(answer)  # L_E, eq. 5
+    found = log_probs.gather(1, answer.clamp(min=0)[:, None]).squeeze(1)
+    learnable = (answer >= 0) & (found > MINUS_INFINITY)
+    return torch.where(learnable, found, 0.0).sum() / -len(answer)  # L_E, eq. 5
 
 
 def margin_loss(
@@ -19,7 +21,7 @@ def margin_loss(
     margin: float,
 ) -> Float[Tensor, ""]:
     """How far each wrong hypothesis comes within `margin` of the right one's probability, added up."""
-    is_answer = is_answer & log_probs.isfinite()
+    is_answer = is_answer & (log_probs > MINUS_INFINITY)
     probs = log_probs.exp()
     right = (probs * is_answer).sum(dim=1, keepdim=True)  # pi*
     shortfall = torch.relu(margin - right + probs)

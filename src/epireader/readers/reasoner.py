@@ -8,9 +8,10 @@ from torch import Tensor, nn
 
 from epireader.data.batches import Batch
 from epireader.data.vocabulary import BLANK_ID, PAD_ID
-from epireader.layers.convolution import Filters, lay_on_line, pool_sentences, window_sums, word_products
+from epireader.layers.convolution import Filters, SentenceFeatures, sentence_maxima, window_sums, word_products
 from epireader.layers.embedding import mean_vector
 from epireader.layers.gru import GRU
+from epireader.layers.kernels import can_pool_fused
 from epireader.layers.masking import masked_max
 from epireader.readers.hypotheses import fill_blank
 
@@ -21,6 +22,15 @@ class Entailment:
 
     scores: Float[Tensor, "batch hyp"]
     by_sentence: Float[Tensor, "batch hyp sent"]
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """The vectors of the words that are read, padding's being zero."""
+
+    passage: Float[Tensor, "batch doc emb"]
+    question: Float[Tensor, "batch q emb"]
+    hypotheses: Float[Tensor, "batch hyp phrase emb"]
 
 
 class Reasoner(nn.Module):
@@ -37,13 +47,11 @@ class Reasoner(nn.Module):
         # Without a bias: the softmax over hypotheses would cancel it.
         self.evidence = nn.Linear(hidden_dim, 1, bias=False)
 
-    def forward(self, embedding: nn.Embedding, batch: Batch, hypotheses: Int[Tensor, "batch hyp phrase"]) -> Entailment:
+    def forward(self, words: Vectors, batch: Batch, hypotheses: Int[Tensor, "batch hyp phrase"]) -> Entailment:
         """Scores for hypotheses given as the words to put into the blank."""
-        question = embedding(batch.question)
-        answers = embedding(hypotheses)
-        sentences = self._read_sentences(embedding, batch, question, mean_vector(answers, hypotheses != PAD_ID))
-        statements = self._read_hypotheses(batch, question, hypotheses, answers)
-        similarity = torch.einsum("bskf,fg,bkg->bks", sentences, self.similarity, statements)  # varsigma, eq. 3
+        sentences = self._read_sentences(words, batch, mean_vector(words.hypotheses, hypotheses != PAD_ID))
+        statements = self._read_hypotheses(words, batch, hypotheses)
+        similarity = torch.einsum("bskf,bkf->bks", sentences, statements @ self.similarity.T)  # varsigma, eq. 3
         count = sentences.shape[1]
         steps = torch.cat(
             [similarity[..., None], sentences.transpose(1, 2), statements[:, :, None].expand(-1, -1, count, -1)], dim=-1
@@ -51,41 +59,30 @@ class Reasoner(nn.Module):
         return self._gather_evidence(steps, batch.sentence_mask)
 
     def _read_sentences(
-        self,
-        embedding: nn.Embedding,
-        batch: Batch,
-        question: Float[Tensor, "batch q emb"],
-        answers: Float[Tensor, "batch hyp emb"],
+        self, words: Vectors, batch: Batch, answers: Float[Tensor, "batch hyp emb"]
     ) -> Float[Tensor, "batch sent hyp filt"]:
-        filters, width = self.sentence_filters, self.sentence_filters.width
-        line = lay_on_line(batch.passage, batch.sentence_of, batch.sentence_length, width=width, wide=self.wide)
-        words = embedding(line.words)
-        to_answer, to_question = match_features(words, answers, question, asks(batch.question))
-        emb = words.shape[-1]
+        filters = self.sentence_filters
+        to_answer, to_question = match_features(words.passage, answers, words.question, asks(batch.question))
+        of_words, of_matches = filters.weight.split([words.passage.shape[-1], 2])
         # Only the first row of M depends on the hypothesis: the rest of the convolution is done once for all.
-        shared = window_sums(word_products(words, filters.weight[:emb])) + filters.bias
-        shared = shared + to_question.unfold(1, width, 1) @ filters.weight[emb + 1]
-        own = to_answer.unfold(1, width, 1) @ filters.weight[emb]
-        return pool_sentences(shared[:, :, None] + own, line.window_sentence, batch.sentence_length.shape[1])  # r_S
+        features = SentenceFeatures(word_products(words.passage, of_words), to_answer, to_question)
+        return sentence_maxima(
+            features, of_matches, filters.bias, batch.sentence_of, batch.sentence_length, wide=self.wide
+        )  # r_S
 
     def _read_hypotheses(
-        self,
-        batch: Batch,
-        question: Float[Tensor, "batch q emb"],
-        hypotheses: Int[Tensor, "batch hyp phrase"],
-        answers: Float[Tensor, "batch hyp phrase emb"],
+        self, words: Vectors, batch: Batch, hypotheses: Int[Tensor, "batch hyp phrase"]
     ) -> Float[Tensor, "batch hyp filt"]:
-        filters, gap = self.hypothesis_filters, self.hypothesis_filters.width - 1
+        filters = self.hypothesis_filters
+        of_question = word_products(words.question, filters.weight)
+        of_answer = word_products(words.hypotheses, filters.weight)
+        if can_pool_fused(hypotheses[..., 0], filters.bias):
+            from epireader.layers.fused.statements import fused_statements  # Triton is there where a GPU is
+
+            given = (of_question, of_answer, filters.bias, batch.question, hypotheses)
+            return fused_statements(*(tensor[None] for tensor in given), wide=self.wide).squeeze(0)
         source = fill_blank(batch.question, batch.blank, hypotheses)
-        of_question = word_products(question, filters.weight)[:, None].expand(-1, hypotheses.shape[1], -1, -1, -1)
-        of_answer = word_products(answers, filters.weight)
-        empty = of_answer.new_zeros(1).expand(*of_answer.shape[:2], 1, *of_answer.shape[3:])
-        products = torch.cat([empty, of_question, of_answer], dim=2)
-        slots = nn.functional.pad(source, (gap, gap))
-        products = products.gather(2, slots[..., None, None].expand(*slots.shape, *products.shape[3:]))
-        values = torch.relu(window_sums(products) + filters.bias)
-        counts = window_counts((source > 0).sum(dim=2), values.shape[2], width=gap + 1, wide=self.wide)
-        return (values * counts[..., None]).amax(dim=2)  # r_H
+        return statement_maxima(of_question, of_answer, source, filters.bias, wide=self.wide)  # r_H
 
     def _gather_evidence(
         self, steps: Float[Tensor, "batch hyp sent in"], sentence_mask: Bool[Tensor, "batch sent"]
@@ -115,6 +112,26 @@ def match_features(
     to_answer = torch.einsum("bwe,bke->bwk", words, answers)
     to_question = torch.einsum("bwe,bqe->bwq", words, question)
     return to_answer, masked_max(to_question, question_mask[:, None].expand(to_question.shape))
+
+
+def statement_maxima(
+    of_question: Float[Tensor, "batch q width filt"],
+    of_answer: Float[Tensor, "batch hyp phrase width filt"],
+    source: Int[Tensor, "batch hyp word"],
+    bias: Float[Tensor, " filt"],
+    *,
+    wide: bool,
+) -> Float[Tensor, "batch hyp filt"]:
+    """The largest value each filter has over the windows of each hypothesis, whose words `fill_blank` tells, after the ReLU."""
+    gap = of_question.shape[2] - 1
+    empty = of_answer.new_zeros(1).expand(*of_answer.shape[:2], 1, *of_answer.shape[3:])
+    of_question = of_question[:, None].expand(-1, of_answer.shape[1], -1, -1, -1)
+    products = torch.cat([empty, of_question, of_answer], dim=2)
+    slots = nn.functional.pad(source, (gap, gap))
+    products = products.gather(2, slots[..., None, None].expand(*slots.shape, *products.shape[3:]))
+    values = torch.relu(window_sums(products) + bias)
+    counts = window_counts((source > 0).sum(dim=2), values.shape[2], width=gap + 1, wide=wide)
+    return (values * counts[..., None]).amax(dim=2)
 
 
 def window_counts(

@@ -19,7 +19,7 @@ from epireader.readers.reading import ReaderModule, Reading
 from epireader.readers.saved import Model
 from epireader.training.batches import TrainingBatches
 from epireader.training.config import TrainingConfig
-from epireader.training.optimizer import regularised
+from epireader.training.optimizer import add_l2_gradient, regularised
 from epireader.training.step import GraphReplay, Losses, TakeStep
 
 
@@ -44,7 +44,7 @@ class Members:
             for name, part in module.named_modules()
             if isinstance(part, nn.Embedding) and part.padding_idx is not None
         }
-        self._regularised = [self.weights[name] for name in regularised(module)]
+        self.regularised = [self.weights[name] for name in regularised(module)]
 
     def __len__(self) -> int:
         return len(self.models)
@@ -63,10 +63,11 @@ class Members:
             totals, parts = vmap(loss, randomness="different")(self.weights, shares)
         return totals, parts
 
+    @torch.no_grad()
     def l2_penalty(self) -> Float[Tensor, " reader"]:
         """`l2_penalty` for each reader."""
-        none = next(iter(self.weights.values())).new_zeros(len(self))
-        return torch.stack([none, *(weight.flatten(1).square().sum(dim=1) for weight in self._regularised)]).sum(dim=0)
+        none = next(iter(self.weights.values())).new_zeros(len(self), 1)
+        return torch.cat([none, *(weight.flatten(1) for weight in self.regularised)], dim=1).square().sum(dim=1)
 
     def forget_padding(self) -> None:
         """Leave the vectors of padding as they are: under `vmap` an embedding only minds its first reader's."""
@@ -119,13 +120,15 @@ def make_joint_step(
         penalty = settings.l2 * members.l2_penalty() if settings.l2 else torch.zeros_like(totals)
         totals = totals / share + penalty
         totals.sum().backward()
+        if settings.l2:
+            add_l2_gradient(members.regularised, settings.l2)
         members.forget_padding()
         if settings.clip_norm:
             members.clip(settings.clip_norm)
         optimizer.step()
         optimizer.zero_grad()
         scaled = {name: (part / share).detach() for name, part in parts.items()}
-        return {"loss": totals.detach(), **scaled, **({"l2": penalty.detach()} if settings.l2 else {})}
+        return {"loss": totals.detach(), **scaled, **({"l2": penalty} if settings.l2 else {})}
 
     if device.type != "cuda":
         return take

@@ -46,10 +46,22 @@ def restore_optimizer(optimizer: torch.optim.Optimizer, names: Sequence[str], te
     optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
 
 
+@torch.no_grad()
 def l2_penalty(module: nn.Module) -> Float[Tensor, ""]:
     """The sum of the squared weights of all matrices; biases and word vectors are left out."""
-    none = next(module.parameters()).new_zeros(())
-    return torch.stack([none, *(matrix.square().sum() for matrix in regularised(module).values())]).sum()
+    none = next(module.parameters()).new_zeros(1)
+    return torch.cat([none, *(matrix.flatten() for matrix in regularised(module).values())]).square().sum()
+
+
+@torch.no_grad()
+def add_l2_gradient(matrices: Iterable[nn.Parameter], l2: float) -> None:
+    """Add the gradient of `l2` times the penalty, for all matrices at once: autograd would take five kernels for each."""
+    weights, grads = [], []
+    for matrix in matrices:
+        matrix.grad = torch.zeros_like(matrix) if matrix.grad is None else matrix.grad
+        weights.append(matrix.detach())
+        grads.append(matrix.grad)
+    torch._foreach_add_(grads, weights, alpha=2 * l2)
 
 
 def regularised(module: nn.Module) -> dict[str, nn.Parameter]:

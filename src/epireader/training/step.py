@@ -1,6 +1,6 @@
 """One step of training, taken plainly or replayed as a CUDA graph.
 
-At batch 32 a step is some four hundred small kernels, and a GPU waits for most of them to be launched. Recorded as a
+At batch 32 a step is some three hundred small kernels, and a GPU waits for most of them to be launched. Recorded as a
 graph they are launched at once. What is computed is the same.
 """
 
@@ -19,7 +19,7 @@ from epireader.readers.reading import Loss
 from epireader.readers.saved import Model
 from epireader.training.batches import TrainingBatches
 from epireader.training.config import TrainingConfig
-from epireader.training.optimizer import l2_penalty
+from epireader.training.optimizer import add_l2_gradient, l2_penalty, regularised
 from epireader.training.processes import Processes
 
 Losses = dict[str, Tensor]
@@ -39,6 +39,8 @@ def make_step(
     def take(rows: Int[Tensor, " batch"], shape: Shape, shuffle: Int[Tensor, "*batch"]) -> Losses:
         loss = loss_of(module, model, batches.cut(rows, shape, shuffle), settings)
         loss.total.backward()
+        if settings.l2:
+            add_l2_gradient(regularised(model.module).values(), settings.l2)
         if settings.clip_norm:
             clip_grad_norm_(model.module.parameters(), settings.clip_norm)
         optimizer.step()
@@ -65,14 +67,14 @@ class Step:
 
 
 def loss_of(module: nn.Module, model: Model, batch: Batch, settings: TrainingConfig) -> Loss:
-    """The loss of a batch, l2 included."""
+    """The loss of a batch, l2 included; the gradient of l2 is not, it needs no graph (`add_l2_gradient`)."""
     with torch.autocast(batch.passage.device.type, dtype=torch.bfloat16, enabled=settings.precision == "bf16"):
         reading = module(batch)
     loss = model.module.loss(reading, batch)
     if not settings.l2:
         return loss
     penalty = settings.l2 * l2_penalty(model.module)
-    return Loss(loss.total + penalty, {**loss.parts, "l2": penalty.detach()})
+    return Loss(loss.total + penalty, {**loss.parts, "l2": penalty})
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import torch
 
 from epireader.data.vocabulary import PAD_ID
-from epireader.layers.embedding import word_embedding
+from epireader.layers.embedding import look_up, word_embedding
 
 
 def test_word_vectors_start_uniform_between_plus_and_minus_a_twentieth() -> None:
@@ -20,3 +20,19 @@ def test_padding_is_the_zero_vector_and_training_leaves_it_so() -> None:
     optimizer.step()
     assert not embedding.weight[PAD_ID].any()
     assert embedding.weight[2].all()
+
+
+def test_texts_looked_up_together_are_what_each_is_alone() -> None:
+    embedding = word_embedding(9, 3)
+    texts = [torch.randint(0, 9, shape) for shape in ((2, 5), (2, 1), (2, 3, 4))]
+    together = look_up(embedding, *texts)
+    for vectors, text in zip(together, texts, strict=True):
+        assert torch.equal(vectors, embedding(text))
+    weights = [torch.randn_like(vectors) for vectors in together]
+    grads = [
+        torch.autograd.grad(
+            sum((part * weight).sum() for part, weight in zip(parts, weights, strict=True)), embedding.weight
+        )
+        for parts in (together, [embedding(text) for text in texts])
+    ]
+    torch.testing.assert_close(*grads)

@@ -10,8 +10,8 @@ from reference.small import hard_cases, roughened
 from reference.weights import weights_of
 from torch import nn
 
-from epireader.layers.embedding import mean_vector, word_embedding
-from epireader.readers.reasoner import Entailment, Reasoner, asks, match_features, window_counts
+from epireader.layers.embedding import look_up, mean_vector, word_embedding
+from epireader.readers.reasoner import Entailment, Reasoner, Vectors, asks, match_features, window_counts
 
 seeds = st.integers(0, 10_000)
 extras = st.builds(Extra, *[st.integers(0, 2)] * 5)
@@ -37,7 +37,8 @@ def vectors(seed: int = 0) -> nn.Embedding:
 def weigh(module: Reasoner, embedding: nn.Embedding, cases: list[Case], extra: Extra = Extra()) -> Entailment:  # noqa: B008
     """Every candidate as a hypothesis."""
     batch = batch_of_cases(cases, extra)
-    return module(embedding, batch, batch.candidates)
+    words = Vectors(*look_up(embedding, batch.passage, batch.question, batch.candidates))
+    return module(words, batch, batch.candidates)
 
 
 @pytest.mark.parametrize("wide", [True, False])

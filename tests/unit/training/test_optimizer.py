@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from epireader.readers.epireader import EpiReader, EpiReaderConfig
-from epireader.training.optimizer import OPTIMIZERS, l2_penalty, make_optimizer
+from epireader.training.optimizer import OPTIMIZERS, add_l2_gradient, l2_penalty, make_optimizer, regularised
 
 
 class Part(nn.Module):
@@ -26,12 +26,19 @@ def test_the_penalty_is_the_sum_of_squares_of_matrices_without_biases_and_word_v
 def test_the_penalty_pulls_at_every_matrix_and_at_nothing_else() -> None:
     torch.manual_seed(0)
     model = EpiReader(EpiReaderConfig(embedding_dim=4, hidden_dim=3, filters=2, reasoner_hidden_dim=3), words=9)
-    l2_penalty(model).backward()
+    add_l2_gradient(regularised(model).values(), 1.0)
     for name, parameter in model.named_parameters():
         left_alone = parameter.dim() < 2 or "embedding" in name
         assert (parameter.grad is None) is left_alone, name
         if parameter.grad is not None:
             torch.testing.assert_close(parameter.grad, 2 * parameter.detach())
+
+
+def test_the_penalty_pulls_beside_what_else_is_learnt() -> None:
+    part = Part()
+    part.line.weight.grad = torch.ones(2, 2)
+    add_l2_gradient(regularised(part).values(), 0.5)
+    assert part.line.weight.grad.tolist() == [[2.0, 3.0], [1.0, -2.0]]
 
 
 def test_the_optimizer_is_adam_as_it_was_published() -> None:

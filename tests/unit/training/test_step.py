@@ -13,7 +13,7 @@ from epireader.data.questions import Shape
 from epireader.readers.saved import Model
 from epireader.training.batches import TrainingBatches
 from epireader.training.loop import fresh_model
-from epireader.training.optimizer import l2_penalty
+from epireader.training.optimizer import regularised
 from epireader.training.processes import Processes
 from epireader.training.step import Step, loss_of, make_step, places, rounded_up
 
@@ -40,7 +40,8 @@ def test_a_step_goes_down_the_shortened_gradient_of_the_loss_with_l2(corpus: Cor
     losses = step(ROWS, 0)
     other, batches, _ = start(corpus)
     batch = batches.cut(torch.from_numpy(ROWS), batches.shape(ROWS), batches.shuffle(0))
-    loss = other.module.loss(other.module(batch), batch).total + 0.01 * l2_penalty(other.module)
+    penalty = torch.stack([weight.square().sum() for weight in regularised(other.module).values()]).sum()
+    loss = other.module.loss(other.module(batch), batch).total + 0.01 * penalty
     gradients = torch.autograd.grad(loss, list(other.module.parameters()))
     norm = torch.stack([gradient.norm() for gradient in gradients]).norm()
     assert norm > 0.3, "there is nothing to shorten"

@@ -16,12 +16,16 @@ Products take half-precision inputs (as precise as TF32's) and are summed in sin
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import torch
 import triton
 import triton.language as tl
 from jaxtyping import Float
 from torch import Tensor
+from torch.linalg import vector_norm
+
+from epireader.layers.masking import MINUS_INFINITY
 
 WARPS = 8
 PATIENCE = tl.constexpr(1 << 16)
@@ -94,25 +98,37 @@ def as_readers(size: int, dims: Sequence[int | None], tensors: Sequence[Tensor])
     ]
 
 
-def half_scale(*grads: Float[Tensor, "reader ..."]) -> Float[Tensor, " reader"]:
-    """What the gradients are multiplied by so that the largest that comes from outside is 1.
+def outside_grads(
+    states: Float[Tensor, "reader batch n way hid"],
+    state_grads: Float[Tensor, "reader batch n way hid"] | None,
+    final_grads: Float[Tensor, "reader batch way hid"] | None,
+) -> tuple[Float[Tensor, "reader batch n way hid"], Float[Tensor, "reader batch way hid"]]:
+    """The gradients of all states and of the final ones; zeros for those that nothing was computed from."""
+    state_grads = torch.zeros_like(states) if state_grads is None else state_grads
+    final_grads = torch.zeros_like(states[:, :, 0]) if final_grads is None else final_grads
+    return state_grads.contiguous(), final_grads.contiguous()
 
-    Half precision then has room for sums over many words above it, and for seven digits below.
-    """
-    largest = torch.stack([grad.flatten(1).abs().amax(dim=1) for grad in grads]).amax(dim=0)
-    return 1.0 / largest.float().clamp(min=1e-30)
+
+def largest(*grads: Float[Tensor, "reader ..."] | None) -> Float[Tensor, " reader"]:
+    """The size of the largest gradient that comes from outside."""
+    there = [grad.flatten(1) for grad in grads if grad is not None]
+    sizes: list[Tensor] = [vector_norm(grad, ord=-MINUS_INFINITY, dim=1, dtype=torch.float) for grad in there]
+    return reduce(torch.maximum, sizes)
+
+
+def earlier_states(states: Float[Tensor, "reader batch n way hid"]) -> Float[Tensor, "reader batch n way hid"]:
+    """The state from which each step was taken: the word's to the left, for the second way the word's to the right."""
+    earlier = torch.zeros_like(states)
+    earlier[:, :, 1:, 0] = states[:, :, :-1, 0]
+    earlier[:, :, :-1, 1:] = states[:, :, 1:, 1:]
+    return earlier
 
 
 def weight_grads(
-    gate_grads: Float[Tensor, "reader batch n way gates"], states: Float[Tensor, "reader batch n way hid"]
+    gate_grads: Float[Tensor, "reader batch n way gates"], earlier: Float[Tensor, "reader batch n way hid"]
 ) -> Float[Tensor, "reader way gates hid"]:
     """Each gate's gradient times the state it was computed from, summed over all words."""
-    ways = []
-    for way in range(states.shape[3]):
-        now, before = (slice(1, None), slice(None, -1)) if way == 0 else (slice(None, -1), slice(1, None))
-        grads = gate_grads[:, :, now, way].flatten(1, 2)
-        ways.append(grads.mT @ states[:, :, before, way].flatten(1, 2).to(grads.dtype))
-    return torch.stack(ways, dim=1)
+    return gate_grads.flatten(1, 2).permute(0, 2, 3, 1) @ earlier.flatten(1, 2).transpose(1, 2)
 
 
 if triton.knobs.runtime.interpret:
@@ -127,6 +143,15 @@ else:
     def tanh(x):
         """One instruction, with about the precision that the products before it have."""
         return tl.inline_asm_elementwise("tanh.approx.f32 $0, $1;", "=f,f", [x], tl.float32, is_pure=True, pack=1)
+
+
+@triton.jit
+def half_scale(largest):
+    """What gradients are multiplied by so that the largest that comes from outside is 1.
+
+    Half precision then has room for sums over many words above it, and for seven digits below.
+    """
+    return 1.0 / tl.maximum(tl.load(largest + tl.program_id(2)), 1e-30)
 
 
 @triton.jit

@@ -14,11 +14,14 @@ from torch import Tensor
 from epireader.layers.fused.chain import (
     WARPS,
     as_readers,
+    earlier_states,
     everyones,
     fetch,
     half_scale,
+    largest,
     launches,
     mailbox,
+    outside_grads,
     packed,
     share_of_program,
     sigmoid,
@@ -35,15 +38,15 @@ from epireader.layers.fused.chain import (
 def fused_gru(
     gates: Float[Tensor, "reader batch n way three_hid"],
     weights: Float[Tensor, "reader way three_hid hid"],
-    new_bias: Float[Tensor, "reader way hid"],
+    biases: Float[Tensor, "reader way two three_hid"],
     lengths: Int[Tensor, "reader batch"],
 ) -> tuple[Float[Tensor, "reader batch n way hid"], Float[Tensor, "reader batch way hid"]]:
     """The state after every word, and after the last: the second way reads each row from its last word to its first.
 
-    `gates` is what the input gives the reset, update and new gates, with all biases but `new_bias`, the new gate's
-    recurrent one. The states of padding are zero.
+    `gates` is what the input gives the reset, update and new gates, without their biases: the input's and the state's.
+    The states of padding are zero.
     """
-    states, final, _ = FusedGRU.apply(gates, weights, new_bias, lengths, torch.is_grad_enabled())
+    states, final, _ = FusedGRU.apply(gates, weights, biases, lengths, torch.is_grad_enabled())
     return states, final
 
 
@@ -52,14 +55,14 @@ class FusedGRU(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        gates: Tensor, weights: Tensor, new_bias: Tensor, lengths: Tensor, learns: bool
+        gates: Tensor, weights: Tensor, biases: Tensor, lengths: Tensor, learns: bool
     ) -> tuple[Tensor, Tensor, Tensor]:
         readers, batch, words, ways, _ = gates.shape
         hidden = weights.shape[-1]
         states = gates.new_zeros(readers, batch, words, ways, hidden)
         final = gates.new_empty(readers, batch, ways, hidden)
         saved = torch.empty_like(states, dtype=torch.int64) if learns else gates.new_empty(readers, dtype=torch.int64)
-        given = [gates.contiguous(), weights.contiguous(), new_bias.contiguous(), lengths.int().contiguous()]
+        given = [gates.contiguous(), weights.contiguous(), biases.contiguous(), lengths.int().contiguous()]
         for launch in launches(states):
             forward_kernel[launch.grid](
                 *given, states, final, saved, mailbox(states, launch, 1),
@@ -72,26 +75,28 @@ class FusedGRU(torch.autograd.Function):
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:
         _, weights, _, lengths, _ = inputs
         states, _, saved = output
+        ctx.set_materialize_grads(False)
         ctx.mark_non_differentiable(saved)
         ctx.save_for_backward(weights, lengths, states, saved)
 
     @staticmethod
-    def backward(ctx: Any, state_grads: Tensor, final_grads: Tensor, _: Any) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, state_grads: Tensor | None, final_grads: Tensor | None, _: Any) -> tuple[Tensor | None, ...]:
         weights, lengths, states, saved = ctx.saved_tensors
         _, batch, words, ways, hidden = states.shape
         gate_grads = states.new_zeros(*states.shape[:-1], 3 * hidden)
         new_grads = torch.zeros_like(states)
-        given = [state_grads.contiguous(), final_grads.contiguous(), states, saved, weights.contiguous()]
+        given = [*outside_grads(states, state_grads, final_grads), states, saved, weights.contiguous()]
         for launch in launches(states):
             backward_kernel[launch.grid](
-                *given, lengths.int().contiguous(), half_scale(state_grads, final_grads), gate_grads, new_grads,
+                *given, lengths.int().contiguous(), largest(state_grads, final_grads), gate_grads, new_grads,
                 mailbox(states, launch, 3), launch.first, launch.last, batch, words,
                 hidden, launch.parts, launch.rows, ways, num_warps=WARPS,
             )  # fmt: skip
-        recurrent = torch.cat(
-            [weight_grads(gate_grads[..., : 2 * hidden], states), weight_grads(new_grads, states)], dim=2
-        )
-        return gate_grads, recurrent.to(weights.dtype), new_grads.sum(dim=(1, 2), dtype=weights.dtype), None, None
+        opening, earlier = gate_grads[..., : 2 * hidden], earlier_states(states)
+        recurrent = torch.cat([weight_grads(opening, earlier), weight_grads(new_grads, earlier)], dim=2)
+        of_input, of_new = (grads.sum(dim=(1, 2), dtype=weights.dtype) for grads in (gate_grads, new_grads))
+        of_biases = torch.cat([of_input, of_input[..., : 2 * hidden], of_new], dim=-1).unflatten(-1, (2, -1))
+        return gate_grads, recurrent.to(weights.dtype), of_biases, None, None
 
     @staticmethod
     def vmap(info: Any, dims: tuple[int | None, ...], *inputs: Any) -> tuple[Any, Any]:
@@ -101,7 +106,7 @@ class FusedGRU(torch.autograd.Function):
 
 @triton.jit
 def forward_kernel(
-    gates, weights, new_bias, lengths, states, final, saved, mailbox, first, last, batch, words,
+    gates, weights, biases, lengths, states, final, saved, mailbox, first, last, batch, words,
     HIDDEN: tl.constexpr, PARTS: tl.constexpr, ROWS: tl.constexpr, WAYS: tl.constexpr, SAVE: tl.constexpr,
 ):  # fmt: skip
     row, unit, source, length, text, chain, box = share_of_program(
@@ -113,7 +118,12 @@ def forward_kernel(
     to_reset = weights_to(weights, 0, unit, source, HIDDEN)
     to_update = weights_to(weights, 1, unit, source, HIDDEN)
     to_new = weights_to(weights, 2, unit, source, HIDDEN)
-    bias = tl.load(new_bias + chain * HIDDEN + unit).to(tl.float32)[:, None]
+    of_input = biases + chain * 6 * HIDDEN + unit
+    of_state = of_input + 3 * HIDDEN
+    reset_bias = (tl.load(of_input) + tl.load(of_state)).to(tl.float32)[:, None]
+    update_bias = (tl.load(of_input + HIDDEN) + tl.load(of_state + HIDDEN)).to(tl.float32)[:, None]
+    new_bias = tl.load(of_input + 2 * HIDDEN).to(tl.float32)[:, None]
+    bias = tl.load(of_state + 2 * HIDDEN).to(tl.float32)[:, None]
     mailbox += box * ROWS * HIDDEN
 
     state = tl.zeros([HIDDEN // PARTS, ROWS], tl.float32)
@@ -123,9 +133,9 @@ def forward_kernel(
         spot = spot_of(text, words, length, t, WAYS)
         at = spot[None, :] * HIDDEN + unit[:, None]
         given = gates + (spot * 3 * HIDDEN)[None, :] + unit[:, None]
-        in_reset = fetch(given, live)
-        in_update = fetch(given + HIDDEN, live)
-        in_new = fetch(given + 2 * HIDDEN, live)
+        in_reset = fetch(given, live) + reset_bias
+        in_update = fetch(given + HIDDEN, live) + update_bias
+        in_new = fetch(given + 2 * HIDDEN, live) + new_bias
 
         reset = sigmoid(tl.dot(to_reset, everyone, in_reset))
         update = sigmoid(tl.dot(to_update, everyone, in_update))
@@ -144,19 +154,19 @@ def forward_kernel(
 
 @triton.jit
 def backward_kernel(
-    state_grads, final_grads, states, saved, weights, lengths, scale, gate_grads, new_grads, mailbox, first, last, batch, words,
+    state_grads, final_grads, states, saved, weights, lengths, largest, gate_grads, new_grads, mailbox, first, last, batch, words,
     HIDDEN: tl.constexpr, PARTS: tl.constexpr, ROWS: tl.constexpr, WAYS: tl.constexpr,
 ):  # fmt: skip
     """The gradients of what the input gave the gates, and (`new_grads`) of what the state gave the new value.
 
-    Inside, gradients are multiplied by `scale`.
+    Inside, gradients are multiplied by `half_scale`.
     """
     row, unit, source, length, text, chain, box = share_of_program(
         lengths, first, last, batch, words, HIDDEN, PARTS, ROWS
     )
     there = (row < last)[None, :]
     longest = tl.max(length)
-    up = tl.load(scale + tl.program_id(2))
+    up = half_scale(largest)
     down = 1.0 / up
     weights += chain * 3 * HIDDEN * HIDDEN
     from_reset = weights_back(weights, 0, unit, source, HIDDEN)

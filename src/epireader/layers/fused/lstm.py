@@ -14,11 +14,14 @@ from torch import Tensor
 from epireader.layers.fused.chain import (
     WARPS,
     as_readers,
+    earlier_states,
     everyones,
     fetch,
     half_scale,
+    largest,
     launches,
     mailbox,
+    outside_grads,
     packed,
     share_of_program,
     sigmoid,
@@ -70,22 +73,25 @@ class FusedLSTM(torch.autograd.Function):
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor, Tensor]) -> None:
         _, weights, lengths, _ = inputs
         states, _, cells, saved = output
+        ctx.set_materialize_grads(False)
         ctx.mark_non_differentiable(cells, saved)
         ctx.save_for_backward(weights, lengths, states, cells, saved)
 
     @staticmethod
-    def backward(ctx: Any, state_grads: Tensor, final_grads: Tensor, *_: Any) -> tuple[Tensor | None, ...]:
+    def backward(
+        ctx: Any, state_grads: Tensor | None, final_grads: Tensor | None, *_: Any
+    ) -> tuple[Tensor | None, ...]:
         weights, lengths, states, cells, saved = ctx.saved_tensors
         _, batch, words, ways, hidden = states.shape
         gate_grads = states.new_zeros(*states.shape[:-1], 4 * hidden)
-        given = [state_grads.contiguous(), final_grads.contiguous(), cells, saved, weights.contiguous()]
+        given = [*outside_grads(states, state_grads, final_grads), cells, saved, weights.contiguous()]
         for launch in launches(states):
             backward_kernel[launch.grid](
-                *given, lengths.int().contiguous(), half_scale(state_grads, final_grads), gate_grads,
+                *given, lengths.int().contiguous(), largest(state_grads, final_grads), gate_grads,
                 mailbox(states, launch, 4), launch.first, launch.last, batch, words,
                 hidden, launch.parts, launch.rows, ways, num_warps=WARPS,
             )  # fmt: skip
-        return gate_grads, weight_grads(gate_grads, states).to(weights.dtype), None, None
+        return gate_grads, weight_grads(gate_grads, earlier_states(states)).to(weights.dtype), None, None
 
     @staticmethod
     def vmap(info: Any, dims: tuple[int | None, ...], *inputs: Any) -> tuple[Any, Any]:
@@ -137,16 +143,16 @@ def forward_kernel(
 
 @triton.jit
 def backward_kernel(
-    state_grads, final_grads, cells, saved, weights, lengths, scale, gate_grads, mailbox, first, last, batch, words,
+    state_grads, final_grads, cells, saved, weights, lengths, largest, gate_grads, mailbox, first, last, batch, words,
     HIDDEN: tl.constexpr, PARTS: tl.constexpr, ROWS: tl.constexpr, WAYS: tl.constexpr,
 ):  # fmt: skip
-    """The gradients of what the input gave the gates. Inside, they are multiplied by `scale`."""
+    """The gradients of what the input gave the gates. Inside, they are multiplied by `half_scale`."""
     row, unit, source, length, text, chain, box = share_of_program(
         lengths, first, last, batch, words, HIDDEN, PARTS, ROWS
     )
     there = (row < last)[None, :]
     longest = tl.max(length)
-    up = tl.load(scale + tl.program_id(2))
+    up = half_scale(largest)
     down = 1.0 / up
     weights += chain * 4 * HIDDEN * HIDDEN
     from_input = weights_back(weights, 0, unit, source, HIDDEN)

@@ -1,0 +1,65 @@
+"""A whole EpiReader of kernels must give what the plain one does, and learn the same from it.
+
+It runs on a GPU, or anywhere in Triton's interpreter (`TRITON_INTERPRET=1`), there with plain recurrences.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import fields
+
+import pytest
+import torch
+from reference.cases import Extra, batch_of_cases
+from reference.small import hard_cases, roughened
+from torch import Tensor
+
+from epireader.data.batches import Batch
+from epireader.readers.epireader import EpiReader, EpiReaderConfig
+
+pytest.importorskip("triton")
+INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
+DEVICE = "cpu" if INTERPRETED else "cuda"
+pytestmark = pytest.mark.skipif(not INTERPRETED and not torch.cuda.is_available(), reason="there is no GPU")
+SWITCHES = ("kernels.can_be_kernel", "masking.can_be_kernel", "attention.can_be_kernel")
+
+
+@pytest.fixture(autouse=True)
+def _warnings_of_the_interpreter() -> Iterator[None]:
+    import warnings
+
+    with warnings.catch_warnings():
+        if INTERPRETED:
+            warnings.simplefilter("ignore")
+        yield
+
+
+def learnt(module: EpiReader, batch: Batch) -> dict[str, Tensor]:
+    """What the reader says, its loss, and the gradients of all weights."""
+    reading = module(batch)
+    assert reading.evidence is not None
+    loss = module.loss(reading, batch).total
+    named = dict(module.named_parameters())
+    grads = torch.autograd.grad(loss, list(named.values()))
+    said = {"probs": reading.log_probs.exp(), "e": reading.evidence.log_probs.exp(), "loss": loss}
+    return {name: tensor.float() for name, tensor in {**said, **dict(zip(named, grads, strict=True))}.items()}
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("wide", [True, False])
+def test_a_reader_of_kernels_agrees_with_the_plain_one(seed: int, wide: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = {"embedding_dim": 6, "hidden_dim": 5, "hypotheses": 3, "filters": 3, "reasoner_hidden_dim": 4}
+    config = EpiReaderConfig(**sizes, wide_convolution=wide, margin=0.9)
+    module = roughened(EpiReader(config, words=20), seed).to(DEVICE)
+    with torch.no_grad():
+        module.embedding.weight[0] = 0
+    batch = batch_of_cases(hard_cases(seed, 3), Extra(words=2, sentences=1, question=2, candidates=1))
+    batch = Batch(**{field.name: getattr(batch, field.name).to(DEVICE) for field in fields(Batch)})
+    results = []
+    for kernels in (False, True):
+        for switch in SWITCHES:
+            monkeypatch.setattr(
+                f"epireader.layers.{switch}", lambda values, kernels=kernels: kernels and values.dtype != torch.float64
+            )
+        results.append(learnt(module.to(torch.float32 if kernels else torch.float64), batch))
+    torch.testing.assert_close(results[1], results[0], rtol=1e-4, atol=1e-4)
+    assert all(grad.any() for grad in results[0].values())
