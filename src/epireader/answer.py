@@ -175,8 +175,7 @@ def read_passage(passage: Passage) -> tuple[Sentence, ...]:
     else:
         parts, start = [], 0
         for text in passage:
-            words = tokenize_sentence(without_blank(text))
-            parts.append(tuple(Token(word.text, word.start + start, word.end + start) for word in words))
+            parts.append(tokenize_sentence(without_blank(text), start))
             start += len(text) + 1
         sentences = tuple(parts)
     pieces = [
