@@ -13,26 +13,27 @@ MINUS_INFINITY = float("-inf")
 
 def masked_logsumexp(values: Float[Tensor, "*rows n"], mask: Bool[Tensor, "*rows n"]) -> Float[Tensor, "*rows"]:
     """log of the summed exponentials of the real values; -inf where there are none, or all of them are -inf."""
-    mask = mask & (values > MINUS_INFINITY)
-    largest = values.detach().masked_fill(~mask, MINUS_INFINITY).amax(dim=-1, keepdim=True)
-    largest = largest.masked_fill(largest == MINUS_INFINITY, 0.0)
-    total = (values.masked_fill(~mask, 0.0) - largest).exp().masked_fill(~mask, 0.0).sum(dim=-1)
-    empty = ~mask.any(dim=-1)
-    return (total.masked_fill(empty, 1.0).log() + largest[..., 0]).masked_fill(empty, MINUS_INFINITY)
+    finite, mask = _finite_rows(values, mask)
+    return finite.logsumexp(dim=-1).masked_fill(~mask.any(dim=-1), MINUS_INFINITY)
 
 
 def masked_log_softmax(scores: Float[Tensor, "*rows n"], mask: Bool[Tensor, "*rows n"]) -> Float[Tensor, "*rows n"]:
     """Log-probabilities over the real entries, in single precision or better; -inf for the others and for scores of -inf."""
     scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
-    mask = mask & (scores > MINUS_INFINITY)
-    # The largest is taken off first: beside a large score the logarithm of the sum would lose its digits.
-    scores = scores.masked_fill(~mask, 0.0) - masked_max(scores.detach(), mask)[..., None]
-    total = masked_logsumexp(scores, mask)
-    safe_total = total.masked_fill(total == MINUS_INFINITY, 0.0)
-    return (scores - safe_total[..., None]).masked_fill(~mask, MINUS_INFINITY)
+    finite, mask = _finite_rows(scores, mask)
+    return finite.log_softmax(dim=-1).masked_fill(~mask, MINUS_INFINITY)
 
 
-def masked_max(values: Float[Tensor, "*rows n"], mask: Bool[Tensor, "*rows n"]) -> Float[Tensor, "*rows"]:
+def _finite_rows(
+    values: Float[Tensor, "*rows n"], mask: Bool[Tensor, "*rows n"]
+) -> tuple[Float[Tensor, "*rows n"], Bool[Tensor, "*rows n"]]:
+    """The values with -inf for all that is not real, but zeros where nothing is; and what is real and above -inf."""
+    mask = mask & (values > MINUS_INFINITY)
+    empty = ~mask.any(dim=-1, keepdim=True)
+    return values.masked_fill(~mask, MINUS_INFINITY).masked_fill(empty, 0.0), mask
+
+
+def masked_max(values: Float[Tensor, "*rows n"], mask: Bool[Tensor, "*#rows n"]) -> Float[Tensor, "*rows"]:
     """The largest real value; 0 where there is none."""
     largest = values.masked_fill(~mask, MINUS_INFINITY).amax(dim=-1)
     return largest.masked_fill(~mask.any(dim=-1), 0.0)
