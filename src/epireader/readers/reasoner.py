@@ -112,9 +112,9 @@ def match_features(
 
     The first is its inner product with each answer, the second its largest inner product with a word of the question.
     """
-    to_answer = torch.einsum("bwe,bke->bwk", words, answers)
-    to_question = torch.einsum("bwe,bqe->bwq", words, question)
-    return to_answer, masked_max(to_question, question_mask[:, None].expand(to_question.shape))
+    # The passage comes last: its words are many, and the maximum is then one of long rows.
+    to_answer, to_question = answers @ words.mT, question @ words.mT
+    return to_answer.mT, masked_max(to_question.mT, question_mask[:, None])
 
 
 def window_counts(
