@@ -11,34 +11,28 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from epireader.data.vocabulary import PAD_ID
-
 
 @dataclass(frozen=True)
 class Line:
-    """Sentences on one line. Empty slots hold `PAD_ID`."""
+    """Sentences on one line."""
 
-    words: Int[Tensor, "batch slot"]
+    slot: Int[Tensor, "batch doc"]
+    """Where each word of the passage stands; padding stands behind all of them."""
+    slots: int
     window_sentence: Int[Tensor, "batch window"]
     """The sentence a window belongs to; for a window that does not count, the number of sentences."""
 
 
 def lay_on_line(
-    passage: Int[Tensor, "batch doc"],
-    sentence_of: Int[Tensor, "batch doc"],
-    sentence_length: Int[Tensor, "batch sent"],
-    *,
-    width: int,
-    wide: bool = True,
+    sentence_of: Int[Tensor, "batch doc"], sentence_length: Int[Tensor, "batch sent"], *, width: int, wide: bool = True
 ) -> Line:
     """A passage on a line for windows of `width` words."""
-    gap, sentences = width - 1, sentence_length.shape[1]
-    position = torch.arange(passage.shape[1], device=passage.device)
-    slot = position + gap * (sentence_of + 1)
-    words = passage.new_full((len(passage), passage.shape[1] + gap * (sentences + 1)), PAD_ID).scatter(1, slot, passage)
+    gap, sentences, words = width - 1, sentence_length.shape[1], sentence_of.shape[1]
+    slot = torch.arange(words, device=sentence_of.device) + gap * (sentence_of + 1)
+    slots = words + gap * (sentences + 1)
 
     end = (sentence_length + gap).cumsum(dim=1)
-    window = torch.arange(words.shape[1] - gap, device=passage.device) + torch.zeros_like(end[:, :1])
+    window = torch.arange(slots - gap, device=sentence_of.device) + torch.zeros_like(end[:, :1])
     sentence = torch.searchsorted(end, window, right=True)
     clamped = sentence.clamp(max=sentences - 1)
     length = sentence_length.gather(1, clamped)
@@ -47,7 +41,13 @@ def lay_on_line(
         # Whole windows only; a sentence shorter than the filter has one, begun at its first word.
         first = end.gather(1, clamped) - length
         counts = counts & (window >= first) & (window <= first + (length - width).clamp(min=0))
-    return Line(words, torch.where(counts, sentence, sentences))
+    return Line(slot, slots, torch.where(counts, sentence, sentences))
+
+
+def on_line(values: Float[Tensor, "batch doc dim"], line: Line) -> Float[Tensor, "batch slot dim"]:
+    """What there is of every word, in its slot; zeros in the empty ones."""
+    rows = torch.arange(len(values), device=values.device)[:, None]
+    return values.new_zeros(len(values), line.slots, values.shape[2]).index_put((rows, line.slot), values)
 
 
 class Filters(nn.Module):

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -62,15 +63,20 @@ class EpiReader(ReaderModule):
         )
 
     def read_passage(self, batch: Batch) -> Float[Tensor, "batch doc out"]:
-        return self.extractor.read_passage(self.embedding, batch)
+        """A word's state for the Extractor, and beside it what the Reasoner's filters make of the word."""
+        states = self.extractor.read_passage(self.embedding, batch)
+        return torch.cat([states, self.reasoner.read_words(self.embedding(batch.passage))], dim=-1)
 
     def forward(self, batch: Batch, passage_states: Float[Tensor, "batch doc out"] | None = None) -> Reading:
         """Read a batch. While training, the right answer is always among the hypotheses."""
-        log_attention = self.extractor(self.embedding, batch, passage_states)
+        states, read_words = None, None
+        if passage_states is not None:
+            states, read_words = passage_states.tensor_split([2 * self.config.hidden_dim], dim=-1)
+        log_attention = self.extractor(self.embedding, batch, states)
         log_probs = attention_sum(log_attention, mentions(batch.passage, batch.candidates))
         keep = batch.answer if self.training else None
         chosen = choose_hypotheses(log_probs.detach(), batch.candidate_mask, self.config.hypotheses, keep)
-        evidence = self._weigh(batch, chosen, log_probs.gather(1, chosen))
+        evidence = self._weigh(batch, chosen, log_probs.gather(1, chosen), read_words)
         return Reading(
             log_probs=spread_log_probs(evidence.combined_log_probs, chosen, log_probs.shape[1]),
             first_log_probs=log_probs,
@@ -78,9 +84,15 @@ class EpiReader(ReaderModule):
             evidence=evidence,
         )
 
-    def _weigh(self, batch: Batch, chosen: Int[Tensor, "batch hyp"], log_probs: Float[Tensor, "batch hyp"]) -> Evidence:
+    def _weigh(
+        self,
+        batch: Batch,
+        chosen: Int[Tensor, "batch hyp"],
+        log_probs: Float[Tensor, "batch hyp"],
+        read_words: Float[Tensor, "batch doc width_filt"] | None,
+    ) -> Evidence:
         phrases = chosen[..., None].expand(-1, -1, batch.candidates.shape[2])
-        entailment = self.reasoner(self.embedding, batch, batch.candidates.gather(1, phrases))
+        entailment = self.reasoner(self.embedding, batch, batch.candidates.gather(1, phrases), read_words)
         mask = batch.candidate_mask.gather(1, chosen)
         evidence = masked_log_softmax(entailment.scores, mask)  # log e_k
         return Evidence(

@@ -100,6 +100,8 @@ def _passage_states(
             known[note] = states[: cutter.sizes.words[row]]
             if keep:
                 note.states[module] = known[note].clone()  # not a part of the whole batch, which would stay with it
+    if len(known) == 1:  # there is nothing to pad, nor to copy
+        return known[notes[0]].expand(len(notes), -1, -1)
     return pad_sequence([known[note] for note in notes], batch_first=True)
 
 

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from epireader.data.batches import Batch
 from epireader.data.vocabulary import BLANK_ID, PAD_ID
-from epireader.layers.convolution import Filters, lay_on_line, pool_sentences, window_sums, word_products
+from epireader.layers.convolution import Filters, lay_on_line, on_line, pool_sentences, window_sums, word_products
 from epireader.layers.embedding import mean_vector
 from epireader.layers.gru import GRU
 from epireader.layers.masking import masked_max
@@ -37,11 +37,23 @@ class Reasoner(nn.Module):
         # Without a bias: the softmax over hypotheses would cancel it.
         self.evidence = nn.Linear(hidden_dim, 1, bias=False)
 
-    def forward(self, embedding: nn.Embedding, batch: Batch, hypotheses: Int[Tensor, "batch hyp phrase"]) -> Entailment:
+    def read_words(self, words: Float[Tensor, "batch doc emb"]) -> Float[Tensor, "batch doc width_filt"]:
+        """What the filters of sentences make of each word, whatever is asked."""
+        return word_products(words, self.sentence_filters.weight[: words.shape[-1]]).flatten(2)
+
+    def forward(
+        self,
+        embedding: nn.Embedding,
+        batch: Batch,
+        hypotheses: Int[Tensor, "batch hyp phrase"],
+        read_words: Float[Tensor, "batch doc width_filt"] | None = None,
+    ) -> Entailment:
         """Scores for hypotheses given as the words to put into the blank."""
         question = embedding(batch.question)
         answers = embedding(hypotheses)
-        sentences = self._read_sentences(embedding, batch, question, mean_vector(answers, hypotheses != PAD_ID))
+        words = embedding(batch.passage)
+        matches = match_features(words, mean_vector(answers, hypotheses != PAD_ID), question, asks(batch.question))
+        sentences = self._read_sentences(batch, self.read_words(words) if read_words is None else read_words, *matches)
         statements = self._read_hypotheses(batch, question, hypotheses, answers)
         similarity = torch.einsum("bskf,fg,bkg->bks", sentences, self.similarity, statements)  # varsigma, eq. 3
         count = sentences.shape[1]
@@ -52,20 +64,21 @@ class Reasoner(nn.Module):
 
     def _read_sentences(
         self,
-        embedding: nn.Embedding,
         batch: Batch,
-        question: Float[Tensor, "batch q emb"],
-        answers: Float[Tensor, "batch hyp emb"],
+        products: Float[Tensor, "batch doc width_filt"],
+        to_answer: Float[Tensor, "batch doc hyp"],
+        to_question: Float[Tensor, "batch doc"],
     ) -> Float[Tensor, "batch sent hyp filt"]:
         filters, width = self.sentence_filters, self.sentence_filters.width
-        line = lay_on_line(batch.passage, batch.sentence_of, batch.sentence_length, width=width, wide=self.wide)
-        words = embedding(line.words)
-        to_answer, to_question = match_features(words, answers, question, asks(batch.question))
-        emb = words.shape[-1]
+        of_answer, of_question = filters.weight[-2:]
+        line = lay_on_line(batch.sentence_of, batch.sentence_length, width=width, wide=self.wide)
         # Only the first row of M depends on the hypothesis: the rest of the convolution is done once for all.
-        shared = window_sums(word_products(words, filters.weight[:emb])) + filters.bias
-        shared = shared + to_question.unfold(1, width, 1) @ filters.weight[emb + 1]
-        own = to_answer.unfold(1, width, 1) @ filters.weight[emb]
+        products = products + to_question[..., None] * of_question.flatten()
+        products, to_answer = on_line(torch.cat([products, to_answer], dim=-1), line).tensor_split(
+            [products.shape[-1]], dim=-1
+        )
+        shared = window_sums(products.unflatten(-1, (width, -1))) + filters.bias
+        own = to_answer.unfold(1, width, 1).contiguous() @ of_answer
         return pool_sentences(shared[:, :, None] + own, line.window_sentence, batch.sentence_length.shape[1])  # r_S
 
     def _read_hypotheses(

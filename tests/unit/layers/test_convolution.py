@@ -10,7 +10,7 @@ from reference.small import roughened
 from reference.weights import weights_of
 from torch import Tensor
 
-from epireader.layers.convolution import Filters, lay_on_line, pool_sentences, window_sums, word_products
+from epireader.layers.convolution import Filters, lay_on_line, on_line, pool_sentences, window_sums, word_products
 from epireader.layers.embedding import word_embedding
 
 passages = st.lists(st.lists(st.lists(st.integers(1, 5), min_size=1, max_size=6), min_size=1, max_size=4), min_size=1)
@@ -19,8 +19,8 @@ extras = st.builds(Extra, words=st.integers(0, 4), sentences=st.integers(0, 3))
 
 def pooled(texts: list[list[list[int]]], table: Tensor, filters: Filters, *, wide: bool, extra: Extra) -> Tensor:
     batch = batch_of_cases([Case(text, [1], [[1]], None) for text in texts], extra)
-    line = lay_on_line(batch.passage, batch.sentence_of, batch.sentence_length, width=filters.width, wide=wide)
-    values = window_sums(word_products(table[line.words], filters.weight)) + filters.bias
+    line = lay_on_line(batch.sentence_of, batch.sentence_length, width=filters.width, wide=wide)
+    values = window_sums(word_products(on_line(table[batch.passage], line), filters.weight)) + filters.bias
     return pool_sentences(values[:, :, None], line.window_sentence, batch.sentence_length.shape[1])[:, :, 0]
 
 
@@ -101,9 +101,10 @@ def test_the_line_holds_every_word_once_in_order(
     texts: list[list[list[int]]], extra: Extra, width: int, wide: bool
 ) -> None:
     batch = batch_of_cases([Case(text, [1], [[1]], None) for text in texts], extra)
-    line = lay_on_line(batch.passage, batch.sentence_of, batch.sentence_length, width=width, wide=wide)
+    line = lay_on_line(batch.sentence_of, batch.sentence_length, width=width, wide=wide)
+    words = on_line(batch.passage[..., None].double(), line)[..., 0]
     for row, text in enumerate(texts):
-        assert [word for word in line.words[row].tolist() if word] == [word for sentence in text for word in sentence]
+        assert [word for word in words[row].tolist() if word] == [word for sentence in text for word in sentence]
         counts = torch.bincount(line.window_sentence[row], minlength=len(text))[: len(text)].tolist()
         expected = [len(s) + width - 1 if wide else max(1, len(s) - width + 1) for s in text]
         assert counts == expected
