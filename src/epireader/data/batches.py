@@ -96,12 +96,11 @@ class BatchCutter:
         given: one for all questions, or one for each.
         """
         rows = rows.to(self._device)
-        everywhere = torch.ones_like(rows, dtype=torch.bool)
-        sentences, sentence_mask = self._passages.take(rows, everywhere, shape.sentences)
+        sentences, sentence_mask = self._passages.take(rows, shape.sentences)
         passage, sentence_of, sentence_length = lay_end_to_end(self._sequences, sentences, sentence_mask, shape.words)
-        question, _ = self._sequences.take(self._questions[rows], everywhere, shape.question)
-        phrases, phrase_mask = self._candidates.take(rows, everywhere, shape.candidates)
-        candidates, _ = self._sequences.take(phrases, phrase_mask, shape.phrase)
+        question, _ = self._sequences.take(self._questions[rows], shape.question)
+        phrases, phrase_mask = self._candidates.take(rows, shape.candidates)
+        candidates, _ = self._sequences.take(phrases, shape.phrase, phrase_mask)
         passage, question, candidates = self._encoder.encode(passage, question, candidates)
         batch = Batch(
             passage=passage,
@@ -153,7 +152,9 @@ class EntityNames:
 
     def __init__(self, vocabulary: Vocabulary, device: torch.device) -> None:
         self._entities = vocabulary.entity_ids.to(device)
-        size = len(vocabulary) if len(self._entities) else 0
+        if not len(self._entities):
+            return
+        size = len(vocabulary)
         self._identity = torch.arange(size, device=device)
         self._is_entity = torch.zeros(size, dtype=torch.bool, device=device)
         self._is_entity[self._entities] = True

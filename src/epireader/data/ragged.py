@@ -25,7 +25,7 @@ class Ragged:
 
     @property
     def lengths(self) -> Int[Tensor, " rows"]:
-        return self.offsets.diff()
+        return self.offsets[1:] - self.offsets[:-1]
 
     def row(self, number: int) -> Int[Tensor, " row"]:
         return self.values[int(self.offsets[number]) : int(self.offsets[number + 1])]
@@ -34,16 +34,16 @@ class Ragged:
         return Ragged(self.values.to(device), self.offsets.to(device))
 
     def take(
-        self, rows: Int[Tensor, "*shape"], present: Bool[Tensor, "*shape"], width: int
+        self, rows: Int[Tensor, "*shape"], width: int, present: Bool[Tensor, "*shape"] | None = None
     ) -> tuple[Int[Tensor, "*shape {width}"], Bool[Tensor, "*shape {width}"]]:
         """The rows asked for side by side, and a mask that is True where there is a value.
 
         A row that is not `present` comes out empty; rows longer than `width` are cut.
         """
-        rows = torch.where(present, rows, 0)
+        rows = rows if present is None else torch.where(present, rows, 0)
         start = self.offsets[rows]
-        length = torch.where(present, self.offsets[rows + 1] - start, 0)
-        return runs(self.values, start, length, width)
+        length = self.offsets[rows + 1] - start
+        return runs(self.values, start, length if present is None else torch.where(present, length, 0), width)
 
 
 def runs(

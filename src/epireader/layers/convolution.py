@@ -63,6 +63,10 @@ class Filters(nn.Module):
     def width(self) -> int:
         return self.weight.shape[1]
 
+    @property
+    def filters(self) -> int:
+        return self.weight.shape[2]
+
 
 def word_products(
     words: Float[Tensor, "*rows slot emb"], weight: Float[Tensor, "emb width filt"]

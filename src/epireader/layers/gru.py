@@ -1,10 +1,11 @@
 """Gated recurrent units over padded sequences, in one direction or both."""
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
+from epireader.data.vocabulary import PAD_ID
 from epireader.layers.directions import (
     BothDirections,
     Encoded,
@@ -15,7 +16,8 @@ from epireader.layers.directions import (
     stacked,
     weights_of,
 )
-from epireader.layers.lockstep import pays_in_lockstep, read_in_lockstep
+from epireader.layers.embedding import each_word_once
+from epireader.layers.lockstep import pays_in_lockstep, projected, read_in_lockstep
 
 
 class GRU(nn.Module):
@@ -33,7 +35,7 @@ class GRU(nn.Module):
         if can_be_fused(inputs, self.recurrence.hidden_size):
             return read_fused([self.recurrence], inputs, mask)
         if pays_in_lockstep(inputs):
-            return read_in_lockstep([self.recurrence], inputs, mask)
+            return read_in_lockstep([self.recurrence], [projected(self.recurrence, inputs)], mask)
         states = read_stepwise(self.recurrence, inputs) if is_step_by_step() else self.recurrence(inputs)[0]
         return ended(states, mask)
 
@@ -46,10 +48,25 @@ class BiGRU(BothDirections[GRU]):
 
     def forward(self, inputs: Float[Tensor, "batch n in"], mask: Bool[Tensor, "batch n"]) -> Encoded:
         if can_be_fused(inputs, self.forwards.recurrence.hidden_size):
-            return read_fused([self.forwards.recurrence, self.backwards.recurrence], inputs, mask)
+            return read_fused(self._ways, inputs, mask)
         if pays_in_lockstep(inputs):
-            return read_in_lockstep([self.forwards.recurrence, self.backwards.recurrence], inputs, mask)
+            return read_in_lockstep(self._ways, self._projected(inputs), mask)
         return super().forward(inputs, mask)
+
+    def read(self, embedding: nn.Embedding, words: Int[Tensor, "batch n"]) -> Encoded:
+        """What it makes of the words' vectors; a word that stands there twice may be multiplied with the weights once."""
+        mask = words != PAD_ID
+        if not pays_in_lockstep(words):
+            return self.forward(embedding(words), mask)
+        inputs = each_word_once(lambda some: torch.cat(self._projected(embedding(some)), dim=-1), words)
+        return read_in_lockstep(self._ways, inputs.chunk(2, dim=-1), mask)
+
+    @property
+    def _ways(self) -> list[nn.GRU]:
+        return [self.forwards.recurrence, self.backwards.recurrence]
+
+    def _projected(self, inputs: Float[Tensor, "batch n in"]) -> list[Float[Tensor, "batch n gates"]]:
+        return [projected(way, inputs) for way in self._ways]
 
 
 def read_fused(ways: list[nn.GRU], inputs: Float[Tensor, "batch n in"], mask: Bool[Tensor, "batch n"]) -> Encoded:

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from epireader.layers.directions import Encoded, is_step_by_step, reversed_within_length, stacked, weights_of
+from epireader.layers.directions import Encoded, ended, is_step_by_step, reversed_within_length, stacked, weights_of
 
 FEW_SEQUENCES = 8
 FEW_STEPS = 64
@@ -24,32 +24,41 @@ def pays_in_lockstep(inputs: Tensor) -> bool:
     return alone and inputs.device.type == "cpu" and len(inputs) <= FEW_SEQUENCES
 
 
+def projected(way: nn.GRU, inputs: Float[Tensor, "batch n in"]) -> Float[Tensor, "batch n gates"]:
+    """The part of the inputs in what opens the gates."""
+    input_weight, input_bias, _, _ = weights_of(way)
+    return linear(inputs, input_weight, input_bias)
+
+
 def read_in_lockstep(
-    ways: Sequence[nn.GRU], inputs: Float[Tensor, "batch n in"], mask: Bool[Tensor, "batch n"]
+    ways: Sequence[nn.GRU], inputs: Sequence[Float[Tensor, "batch n gates"]], mask: Bool[Tensor, "batch n"]
 ) -> Encoded:
-    """What one GRU makes of sequences from left to right, or two that read them both ways."""
-    mirror = reversed_within_length(mask)
-    rows = torch.arange(len(inputs))
-    given = inputs.new_empty(inputs.shape[1], len(ways), len(inputs), 4 * ways[0].hidden_size)
-    for way, place, words in zip(ways, given.unbind(dim=1), (inputs, inputs[rows[:, None], mirror]), strict=False):
-        lay_out_given(way, words.transpose(0, 1), place)
+    """What one GRU makes of sequences from left to right, or two that read them both ways; inputs are `projected`."""
+    batch, steps = mask.shape
+    given = inputs[0].new_empty(steps, len(ways), batch, 4 * ways[0].hidden_size)
+    lay_out(given[:, 0], ways[0], inputs[0])
+    if len(ways) == 2:
+        rows, mirror = torch.arange(batch)[:, None], reversed_within_length(mask)
+        lay_out(given[:, 1], ways[1], inputs[1][rows, mirror])
     weight = stacked(ways, "weight_hh_l0").transpose(1, 2)
-    states = take_steps(given, weight if len(given) <= FEW_STEPS else weight.contiguous())
-    final = states[(mask.sum(dim=1) - 1).clamp(min=0), :, rows].flatten(1)
-    forwards, *backwards = states.permute(1, 2, 0, 3)
-    in_order = [forwards, *(of_way[rows[:, None], mirror] for of_way in backwards)]
-    return Encoded(torch.cat(in_order, dim=-1), final)
+    states = take_steps(given, weight if len(given) <= FEW_STEPS else weight.contiguous()).permute(1, 2, 0, 3)
+    forwards = ended(states[0], mask)
+    if len(ways) == 1:
+        return forwards
+    backwards = states[1][rows, mirror]
+    return Encoded(
+        torch.cat([forwards.states, backwards], dim=-1), torch.cat([forwards.final, backwards[:, 0]], dim=-1)
+    )
 
 
-def lay_out_given(way: nn.GRU, words: Float[Tensor, "n batch in"], given: Float[Tensor, "n batch four_hid"]) -> None:
-    """What a step is given: the sums of both openings but for the state's part, what is added to the state's part of
-    the news (a bias), and the input's part of the news."""
-    hidden = way.hidden_size
-    input_weight, input_bias, _, state_bias = weights_of(way)
-    from_input = linear(words, input_weight, input_bias)
-    torch.add(from_input[..., : 2 * hidden], state_bias[: 2 * hidden], out=given[..., : 2 * hidden])
+def lay_out(given: Float[Tensor, "n batch four_hid"], way: nn.GRU, inputs: Float[Tensor, "batch n gates"]) -> None:
+    """Put down what steps are given: what opens reset and update but for the state's part, what is added to the
+    state's part of the news (a bias), and the input's part of the news."""
+    hidden, inputs = way.hidden_size, inputs.transpose(0, 1)
+    _, _, _, state_bias = weights_of(way)
+    torch.add(inputs[..., : 2 * hidden], state_bias[: 2 * hidden], out=given[..., : 2 * hidden])
     given[..., 2 * hidden : 3 * hidden] = state_bias[2 * hidden :]
-    given[..., 3 * hidden :] = from_input[..., 2 * hidden :]
+    given[..., 3 * hidden :] = inputs[..., 2 * hidden :]
 
 
 def take_steps(

@@ -35,7 +35,7 @@ def _finite_rows(
 
 def masked_max(values: Float[Tensor, "*rows n"], mask: Bool[Tensor, "*#rows n"]) -> Float[Tensor, "*rows"]:
     """The largest real value; 0 where there is none."""
-    largest = values.masked_fill(~mask, MINUS_INFINITY).amax(dim=-1)
+    largest = torch.where(mask, values, MINUS_INFINITY).amax(dim=-1)
     return largest.masked_fill(~mask.any(dim=-1), 0.0)
 
 

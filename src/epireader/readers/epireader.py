@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -63,20 +62,15 @@ class EpiReader(ReaderModule):
         )
 
     def read_passage(self, batch: Batch) -> Float[Tensor, "batch doc out"]:
-        """A word's state for the Extractor, and beside it what the Reasoner's filters make of the word."""
-        states = self.extractor.read_passage(self.embedding, batch)
-        return torch.cat([states, self.reasoner.read_words(self.embedding(batch.passage))], dim=-1)
+        return self.extractor.read_passage(self.embedding, batch)
 
     def forward(self, batch: Batch, passage_states: Float[Tensor, "batch doc out"] | None = None) -> Reading:
         """Read a batch. While training, the right answer is always among the hypotheses."""
-        states, read_words = None, None
-        if passage_states is not None:
-            states, read_words = passage_states.tensor_split([2 * self.config.hidden_dim], dim=-1)
-        log_attention = self.extractor(self.embedding, batch, states)
+        log_attention = self.extractor(self.embedding, batch, passage_states)
         log_probs = attention_sum(log_attention, mentions(batch.passage, batch.candidates))
         keep = batch.answer if self.training else None
         chosen = choose_hypotheses(log_probs.detach(), batch.candidate_mask, self.config.hypotheses, keep)
-        evidence = self._weigh(batch, chosen, log_probs.gather(1, chosen), read_words)
+        evidence = self._weigh(batch, chosen, log_probs.gather(1, chosen))
         return Reading(
             log_probs=spread_log_probs(evidence.combined_log_probs, chosen, log_probs.shape[1]),
             first_log_probs=log_probs,
@@ -84,15 +78,9 @@ class EpiReader(ReaderModule):
             evidence=evidence,
         )
 
-    def _weigh(
-        self,
-        batch: Batch,
-        chosen: Int[Tensor, "batch hyp"],
-        log_probs: Float[Tensor, "batch hyp"],
-        read_words: Float[Tensor, "batch doc width_filt"] | None,
-    ) -> Evidence:
+    def _weigh(self, batch: Batch, chosen: Int[Tensor, "batch hyp"], log_probs: Float[Tensor, "batch hyp"]) -> Evidence:
         phrases = chosen[..., None].expand(-1, -1, batch.candidates.shape[2])
-        entailment = self.reasoner(self.embedding, batch, batch.candidates.gather(1, phrases), read_words)
+        entailment = self.reasoner(self.embedding, batch, batch.candidates.gather(1, phrases))
         mask = batch.candidate_mask.gather(1, chosen)
         evidence = masked_log_softmax(entailment.scores, mask)  # log e_k
         return Evidence(

@@ -25,8 +25,7 @@ class Extractor(nn.Module):
 
     def read_passage(self, embedding: nn.Embedding, batch: Batch) -> Float[Tensor, "batch doc out"]:
         """f(t): a state for every word of the passage."""
-        encoded: Encoded = self.passage_encoder(embedding(batch.passage), batch.passage_mask)
-        return encoded.states
+        return self.passage_encoder.read(embedding, batch.passage).states
 
     def forward(
         self,

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from epireader.data.batches import Batch
 from epireader.data.vocabulary import BLANK_ID, PAD_ID
 from epireader.layers.convolution import Filters, lay_on_line, on_line, pool_sentences, window_sums, word_products
-from epireader.layers.embedding import mean_vector
+from epireader.layers.embedding import each_word_once, mean_vector
 from epireader.layers.gru import GRU
 from epireader.layers.masking import masked_max
 from epireader.readers.hypotheses import fill_blank
@@ -37,25 +37,14 @@ class Reasoner(nn.Module):
         # Without a bias: the softmax over hypotheses would cancel it.
         self.evidence = nn.Linear(hidden_dim, 1, bias=False)
 
-    def read_words(self, words: Float[Tensor, "batch doc emb"]) -> Float[Tensor, "batch doc width_filt"]:
-        """What the filters of sentences make of each word, whatever is asked."""
-        return word_products(words, self.sentence_filters.weight[: words.shape[-1]]).flatten(2)
-
-    def forward(
-        self,
-        embedding: nn.Embedding,
-        batch: Batch,
-        hypotheses: Int[Tensor, "batch hyp phrase"],
-        read_words: Float[Tensor, "batch doc width_filt"] | None = None,
-    ) -> Entailment:
+    def forward(self, embedding: nn.Embedding, batch: Batch, hypotheses: Int[Tensor, "batch hyp phrase"]) -> Entailment:
         """Scores for hypotheses given as the words to put into the blank."""
         question = embedding(batch.question)
         answers = embedding(hypotheses)
-        words = embedding(batch.passage)
-        matches = match_features(words, mean_vector(answers, hypotheses != PAD_ID), question, asks(batch.question))
-        sentences = self._read_sentences(batch, self.read_words(words) if read_words is None else read_words, *matches)
+        sentences = self._read_sentences(embedding, batch, question, mean_vector(answers, hypotheses != PAD_ID))
         statements = self._read_hypotheses(batch, question, hypotheses, answers)
-        similarity = torch.einsum("bskf,fg,bkg->bks", sentences, self.similarity, statements)  # varsigma, eq. 3
+        compared = nn.functional.linear(sentences, self.similarity.T) * statements[:, None]
+        similarity = compared.sum(dim=-1).mT  # varsigma, eq. 3
         count = sentences.shape[1]
         steps = torch.cat(
             [similarity[..., None], sentences.transpose(1, 2), statements[:, :, None].expand(-1, -1, count, -1)], dim=-1
@@ -64,22 +53,36 @@ class Reasoner(nn.Module):
 
     def _read_sentences(
         self,
+        embedding: nn.Embedding,
         batch: Batch,
-        products: Float[Tensor, "batch doc width_filt"],
-        to_answer: Float[Tensor, "batch doc hyp"],
-        to_question: Float[Tensor, "batch doc"],
+        question: Float[Tensor, "batch q emb"],
+        answers: Float[Tensor, "batch hyp emb"],
     ) -> Float[Tensor, "batch sent hyp filt"]:
-        filters, width = self.sentence_filters, self.sentence_filters.width
-        of_answer, of_question = filters.weight[-2:]
+        filters, width, question_mask = self.sentence_filters, self.sentence_filters.width, asks(batch.question)
         line = lay_on_line(batch.sentence_of, batch.sentence_length, width=width, wide=self.wide)
-        # Only the first row of M depends on the hypothesis: the rest of the convolution is done once for all.
-        products = products + to_question[..., None] * of_question.flatten()
-        products, to_answer = on_line(torch.cat([products, to_answer], dim=-1), line).tensor_split(
-            [products.shape[-1]], dim=-1
+        of_words = each_word_once(
+            lambda words: self._read_words(embedding(words), answers, question, question_mask), batch.passage
         )
+        products, to_answer = on_line(of_words, line).split([width * filters.filters, answers.shape[1]], dim=-1)
         shared = window_sums(products.unflatten(-1, (width, -1))) + filters.bias
-        own = to_answer.unfold(1, width, 1).contiguous() @ of_answer
+        own = to_answer.unfold(1, width, 1).contiguous() @ filters.weight[-2]
         return pool_sentences(shared[:, :, None] + own, line.window_sentence, batch.sentence_length.shape[1])  # r_S
+
+    def _read_words(
+        self,
+        words: Float[Tensor, "batch n emb"],
+        answers: Float[Tensor, "batch hyp emb"],
+        question: Float[Tensor, "batch q emb"],
+        question_mask: Bool[Tensor, "batch q"],
+    ) -> Float[Tensor, "batch n features"]:
+        """What the filters make of each word, side by side with its matches with the answers.
+
+        Only the first row of M depends on the hypothesis: the rest of the convolution is done once for all.
+        """
+        to_answer, to_question = match_features(words, answers, question, question_mask)
+        weight = self.sentence_filters.weight
+        products = word_products(words, weight[:-2]) + to_question[..., None, None] * weight[-1]
+        return torch.cat([products.flatten(2), to_answer], dim=-1)
 
     def _read_hypotheses(
         self,
@@ -125,9 +128,10 @@ def match_features(
 
     The first is its inner product with each answer, the second its largest inner product with a word of the question.
     """
-    # The passage comes last: its words are many, and the maximum is then one of long rows.
-    to_answer, to_question = answers @ words.mT, question @ words.mT
-    return to_answer.mT, masked_max(to_question.mT, question_mask[:, None])
+    # One product, and the passage last: its words are many, and the maximum is then one of long rows.
+    matches = (torch.cat([answers, question], dim=1) @ words.mT).mT
+    to_answer, to_question = matches.tensor_split([answers.shape[1]], dim=-1)
+    return to_answer, masked_max(to_question, question_mask[:, None])
 
 
 def window_counts(

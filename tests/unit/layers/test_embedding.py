@@ -1,9 +1,12 @@
 """The one matrix of word vectors."""
 
+import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from epireader.data.vocabulary import PAD_ID
-from epireader.layers.embedding import word_embedding
+from epireader.layers.embedding import each_word_once, word_embedding
 
 
 def test_word_vectors_start_uniform_between_plus_and_minus_a_twentieth() -> None:
@@ -20,3 +23,20 @@ def test_padding_is_the_zero_vector_and_training_leaves_it_so() -> None:
     optimizer.step()
     assert not embedding.weight[PAD_ID].any()
     assert embedding.weight[2].all()
+
+
+@pytest.mark.parametrize("learning", [True, False])
+@settings(deadline=None, max_examples=25)
+@given(rows=st.integers(1, 3), width=st.integers(1, 9), seed=st.integers(0, 1000))
+def test_what_is_found_once_for_each_word_stands_wherever_the_word_does(
+    learning: bool, rows: int, width: int, seed: int
+) -> None:
+    words = torch.randint(0, 4, (rows, width), generator=torch.Generator().manual_seed(seed))
+    asked: list[int] = []
+    with torch.set_grad_enabled(learning):
+        found = each_word_once(
+            lambda some: asked.append(some.numel()) or some[..., None] * torch.tensor([1.0, 10.0]), words
+        )
+    assert torch.equal(found, torch.stack([words, 10 * words], dim=-1).float())
+    once = len(set(words.flatten().tolist()))
+    assert asked == [words.numel() if learning or rows > 1 else once]
