@@ -7,7 +7,7 @@ there are five for both. From about eight sequences on, the arithmetic outweighs
 from collections.abc import Sequence
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
@@ -38,14 +38,14 @@ def read_in_lockstep(
     given = inputs[0].new_empty(steps, len(ways), batch, 4 * ways[0].hidden_size)
     lay_out(given[:, 0], ways[0], inputs[0])
     if len(ways) == 2:
-        rows, mirror = torch.arange(batch)[:, None], reversed_within_length(mask)
-        lay_out(given[:, 1], ways[1], inputs[1][rows, mirror])
+        mirror = reversed_within_length(mask)
+        lay_out(given[:, 1], ways[1], taken_whole(inputs[1], mirror))
     weight = stacked(ways, "weight_hh_l0").transpose(1, 2)
     states = take_steps(given, weight if len(given) <= FEW_STEPS else weight.contiguous()).permute(1, 2, 0, 3)
     forwards = ended(states[0], mask)
     if len(ways) == 1:
         return forwards
-    backwards = states[1][rows, mirror]
+    backwards = taken_whole(states[1], mirror)
     return Encoded(
         torch.cat([forwards.states, backwards], dim=-1), torch.cat([forwards.final, backwards[:, 0]], dim=-1)
     )
@@ -61,21 +61,24 @@ def lay_out(given: Float[Tensor, "n batch four_hid"], way: nn.GRU, inputs: Float
     given[..., 3 * hidden :] = inputs[..., 2 * hidden :]
 
 
+def taken_whole(values: Float[Tensor, "batch n dim"], order: Int[Tensor, "batch n"]) -> Float[Tensor, "batch n dim"]:
+    """What `reordered` gives, by whole entries and not number by number."""
+    first = torch.arange(len(values))[:, None] * values.shape[1]
+    return values.flatten(0, 1).index_select(0, (first + order).flatten()).view(values.shape)
+
+
 def take_steps(
     given: Float[Tensor, "n way batch four_hid"], weight: Float[Tensor, "way hid three_hid"]
 ) -> Float[Tensor, "n way batch hid"]:
-    """The states after every step. Each operation writes where the last step's did."""
+    """The states after every step; each takes the place of what its step was given as news."""
     hidden = weight.shape[1]
-    states = given.new_empty(*given.shape[:3], hidden)
-    sums = given.new_empty(*given.shape[1:3], 3 * hidden)
+    starts, news = given.tensor_split([3 * hidden], dim=-1)
+    sums = given.new_empty(starts.shape[1:])
     opened, remembered = sums.split([2 * hidden, hidden], dim=-1)
     reset, update = opened.chunk(2, dim=-1)
-    new = torch.empty_like(states[0])
-    state = torch.zeros_like(states[0])
-    starts, news = given.split([3 * hidden, hidden], dim=-1)
-    for step_start, step_news, following in zip(starts.unbind(), news.unbind(), states.unbind(), strict=True):
+    state = torch.zeros_like(news[0])
+    for step_start, step_news in zip(starts.unbind(), news.unbind(), strict=True):
         torch.baddbmm(step_start, state, weight, out=sums)
         opened.sigmoid_()
-        torch.addcmul(step_news, reset, remembered, out=new).tanh_()
-        state = torch.lerp(new, state, update, out=following)
-    return states
+        state = step_news.addcmul_(reset, remembered).tanh_().lerp_(state, update)
+    return news
