@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from statistics import fmean
 
 import numpy as np
 import torch
@@ -17,7 +18,7 @@ import torch
 from epireader.data.batches import BatchCutter
 from epireader.data.example import BadExample, Example, Words
 from epireader.data.loading import SENTENCE_LIMIT
-from epireader.data.questions import Questions, QuestionsBuilder
+from epireader.data.questions import QuestionsBuilder, candidates_of
 from epireader.data.raw import phrase_words, question_words
 from epireader.data.sources import without_blank
 from epireader.evaluation.predict import move_to
@@ -104,8 +105,9 @@ class Reader:
             return []
         top = _checked_top(top, self.members[0])
         builder = QuestionsBuilder()
-        for story, asked in questions:
-            builder.add(story.example(asked))
+        examples = [story.example(asked) for story, asked in questions]
+        for example in examples:
+            builder.add(example)
         columns = builder.build()
         cutters = [BatchCutter(columns, member.vocabulary, self.device) for member in self.members]
         answers: list[list[Answer]] = [[] for _ in questions]
@@ -117,7 +119,7 @@ class Reader:
                 for member, cutter in zip(self.members, cutters, strict=True)
             ]
             for row, story, *of_row in zip(rows.tolist(), stories, *views, strict=True):
-                answers[row] = _ranked(story, columns, row, of_row, top)
+                answers[row] = _ranked(story, candidates_of(examples[row]), of_row, top)
         return answers
 
 
@@ -175,8 +177,7 @@ def read_passage(passage: Passage) -> tuple[Sentence, ...]:
     else:
         parts, start = [], 0
         for text in passage:
-            words = tokenize_sentence(without_blank(text))
-            parts.append(tuple(Token(word.text, word.start + start, word.end + start) for word in words))
+            parts.append(tokenize_sentence(without_blank(text), start))
             start += len(text) + 1
         sentences = tuple(parts)
     pieces = [
@@ -195,17 +196,16 @@ def _checked_top(top: int | None, member: Model) -> int:
     return member.hypotheses if top is None else top
 
 
-def _ranked(story: Story, questions: Questions, row: int, views: Sequence[View], top: int) -> list[Answer]:
-    """The best answers to one of the questions, from what each member made of it."""
-    phrases = questions.candidates.row(row).tolist()
+def _ranked(story: Story, candidates: Sequence[Words], views: Sequence[View], top: int) -> list[Answer]:
+    """The best answers to a question, from what each member made of it."""
     pi = np.mean([view.final for view in views], axis=0)
     p = np.mean([view.first for view in views], axis=0)
     attention = _mean([view.attention for view in views if view.attention is not None])
     answers = []
     for n in np.lexsort((-p, -pi))[:top].tolist():
-        words = questions.words(phrases[n])
+        words = candidates[n]
         tests = [view.tested[n] for view in views if n in view.tested]  # e is the mean of those who tested it
-        e = float(np.mean([test.e for test in tests])) if tests else None
+        e = fmean(test.e for test in tests) if tests else None
         evidence = _mean([test.by_sentence for test in tests if test.by_sentence is not None])
         answers.append(
             Answer(" ".join(words), float(p[n]), e, float(pi[n]), story.mentions(words), attention, evidence)

@@ -12,6 +12,7 @@ from epireader import Asked, Reader
 from epireader.answer import Answer, Story
 from epireader.data.example import BadExample
 from epireader.data.vocabulary import Vocabulary
+from epireader.layers.directions import Encoded
 from epireader.readers import READERS
 from epireader.readers.ensemble import load_members
 from epireader.readers.saved import Model, build_model
@@ -96,11 +97,12 @@ def test_floors_too_read_different_stories_in_one_pass(name: str) -> None:
         agree(answers, one.answer(TEXTS[number], asked.question, asked.candidates, top=100))
 
 
-def test_all_that_fits_is_read_in_one_pass_and_each_story_once() -> None:
+def test_all_that_fits_is_read_in_one_pass_and_each_story_once(monkeypatch: pytest.MonkeyPatch) -> None:
     one = reader("epireader")
     sizes, encoded = passes(one), []
     encoder = one.members[0].module.extractor.passage_encoder
-    encoder.register_forward_hook(lambda _, given, __: encoded.append(len(given[0])))
+    read = encoder.read
+    monkeypatch.setattr(encoder, "read", lambda table, words: encoded.append(len(words)) or read(table, words))
     stories = read_all(one)
     one.answer_all(asked_about(stories), why=True)
     assert sizes == [len(ASKED)]
@@ -128,11 +130,18 @@ def test_a_story_may_be_asked_by_another_reader_than_the_one_that_read_it() -> N
     agree(answers, other.answer(LONG, ASKED[0][1].question))
 
 
-def test_without_why_nothing_of_what_was_read_is_kept() -> None:
+def test_without_why_nothing_of_what_was_read_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     one = reader("epireader")
     made: list[weakref.ref[torch.Tensor]] = []
     encoder = one.members[0].module.extractor.passage_encoder
-    encoder.register_forward_hook(lambda _, __, encoded: made.append(weakref.ref(encoded.states)))
+    read = encoder.read
+
+    def watched(embedding: torch.nn.Embedding, words: torch.Tensor) -> Encoded:
+        encoded = read(embedding, words)
+        made.append(weakref.ref(encoded.states))
+        return encoded
+
+    monkeypatch.setattr(encoder, "read", watched)
     stories = read_all(one)
     one.answer_all(asked_about(stories))
     assert made

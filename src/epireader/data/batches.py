@@ -96,11 +96,11 @@ class BatchCutter:
         given: one for all questions, or one for each.
         """
         rows = rows.to(self._device)
-        sentences, sentence_mask = self._passages.take(rows, None, shape.sentences)
+        sentences, sentence_mask = self._passages.take(rows, shape.sentences)
         passage, sentence_of, sentence_length = lay_end_to_end(self._sequences, sentences, sentence_mask, shape.words)
-        question, _ = self._sequences.take(self._questions[rows], None, shape.question)
-        phrases, phrase_mask = self._candidates.take(rows, None, shape.candidates)
-        candidates, _ = self._sequences.take(phrases, phrase_mask, shape.phrase)
+        question, _ = self._sequences.take(self._questions[rows], shape.question)
+        phrases, phrase_mask = self._candidates.take(rows, shape.candidates)
+        candidates, _ = self._sequences.take(phrases, shape.phrase, phrase_mask)
         passage, question, candidates = self._encoder.encode(passage, question, candidates)
         batch = Batch(
             passage=passage,

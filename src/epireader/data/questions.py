@@ -144,7 +144,7 @@ class QuestionsBuilder:
         return len(self._questions)
 
     def add(self, example: Example) -> None:
-        candidates = example.candidates or distinct_words(example)
+        candidates = candidates_of(example)
         self._passages.append([self._sequence(words) for words in example.sentences])
         self._questions.append(self._sequence(example.question))
         self._candidates.append([self._sequence(words) for words in candidates])
@@ -176,23 +176,25 @@ def _answer_number(answer: Words | None, candidates: tuple[Words, ...]) -> int:
     return candidates.index(answer) if answer in candidates else ANSWER_OUTSIDE
 
 
-def distinct_words(example: Example) -> tuple[Words, ...]:
-    """The candidates where none are given: every distinct word of the passage, in order of appearance."""
+def candidates_of(example: Example) -> tuple[Words, ...]:
+    """Those that are given, or else every distinct word of the passage, in order of appearance."""
+    if example.candidates:
+        return example.candidates
     return tuple((word,) for word in dict.fromkeys(word for words in example.sentences for word in words))
 
 
 class _RaggedBuilder:
     def __init__(self) -> None:
         self.values = array("i")
-        self.lengths = array("i")
+        self.offsets = array("q", [0])
 
     def append(self, row: list[int]) -> None:
         self.values.extend(row)
-        self.lengths.append(len(row))
+        self.offsets.append(len(self.values))
 
     def build(self) -> Ragged:
-        return Ragged.from_lengths(_tensor(self.values), _tensor(self.lengths))
+        return Ragged(_tensor(self.values), _tensor(self.offsets))
 
 
 def _tensor(values: "array[int]") -> Int[Tensor, " values"]:
-    return torch.from_numpy(np.array(values, dtype=np.int32))
+    return torch.from_numpy(np.array(values))

@@ -35,7 +35,7 @@ class Ragged:
         return Ragged(self.values.to(device), self.offsets.to(device))
 
     def take(
-        self, rows: Int[Tensor, "*shape"], present: Bool[Tensor, "*shape"] | None, width: int
+        self, rows: Int[Tensor, "*shape"], width: int, present: Bool[Tensor, "*shape"] | None = None
     ) -> tuple[Int[Tensor, "*shape {width}"], Bool[Tensor, "*shape {width}"]]:
         """The rows asked for side by side, and a mask that is True where there is a value.
 

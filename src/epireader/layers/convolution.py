@@ -130,8 +130,8 @@ def sentence_maxima(
     line = lay_on_line(places, sentence_of, sentence_length, width=width, wide=wide)
     laid = on_line(features, line)
     of_answer, of_question = match_weight.unbind()
-    shared = window_sums(laid.products) + bias + laid.to_question.unfold(1, width, 1) @ of_question
-    own = laid.to_answer.unfold(1, width, 1) @ of_answer
+    shared = window_sums(laid.products + laid.to_question[..., None, None] * of_question) + bias
+    own = laid.to_answer.unfold(1, width, 1).contiguous() @ of_answer
     return pool_sentences(shared[:, :, None] + own, line.window_sentence, sentences)
 
 

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
+from epireader.data.vocabulary import PAD_ID
 from epireader.layers.directions import (
     BothDirections,
     Encoded,
@@ -16,7 +17,8 @@ from epireader.layers.directions import (
     is_step_by_step,
     weights_of,
 )
-from epireader.layers.lockstep import pays_in_lockstep, read_in_lockstep
+from epireader.layers.embedding import each_word_once
+from epireader.layers.lockstep import pays_in_lockstep, projected, read_in_lockstep
 
 
 class GRU(nn.Module):
@@ -34,7 +36,7 @@ class GRU(nn.Module):
         if can_be_fused(inputs, self.recurrence.hidden_size):
             return read_fused([self.recurrence], inputs, mask)
         if pays_in_lockstep(inputs):
-            return read_in_lockstep([self.recurrence], inputs, mask)
+            return read_in_lockstep([self.recurrence], [projected(self.recurrence, inputs)], mask)
         states = read_stepwise(self.recurrence, inputs) if is_step_by_step() else self.recurrence(inputs)[0]
         return ended(states, mask)
 
@@ -47,10 +49,24 @@ class BiGRU(BothDirections[GRU]):
 
     def forward(self, inputs: Float[Tensor, "batch n in"], mask: Bool[Tensor, "batch n"]) -> Encoded:
         if can_be_fused(inputs, self.forwards.recurrence.hidden_size):
-            return read_fused([self.forwards.recurrence, self.backwards.recurrence], inputs, mask)
+            return read_fused(self._ways, inputs, mask)
         if pays_in_lockstep(inputs):
-            return read_in_lockstep([self.forwards.recurrence, self.backwards.recurrence], inputs, mask)
+            return read_in_lockstep(self._ways, self._projected(inputs), mask)
         return super().forward(inputs, mask)
+
+    def read(self, vectors: Float[Tensor, "batch n in"], words: Int[Tensor, "batch n"]) -> Encoded:
+        """What it makes of the words' vectors; a word that stands there twice may be multiplied with the weights once."""
+        mask = words != PAD_ID
+        if not pays_in_lockstep(vectors):
+            return self.forward(vectors, mask)
+        return read_in_lockstep(self._ways, each_word_once(self._projected, vectors, words), mask)
+
+    @property
+    def _ways(self) -> list[nn.GRU]:
+        return [self.forwards.recurrence, self.backwards.recurrence]
+
+    def _projected(self, inputs: Float[Tensor, "batch n in"]) -> list[Float[Tensor, "batch n gates"]]:
+        return [projected(way, inputs) for way in self._ways]
 
 
 def read_fused(ways: list[nn.GRU], inputs: Float[Tensor, "batch n in"], mask: Bool[Tensor, "batch n"]) -> Encoded:

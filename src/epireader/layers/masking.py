@@ -65,12 +65,12 @@ def masked_log_softmax(scores: Float[Tensor, "*rows n"], mask: Bool[Tensor, "*ro
     return torch.where(mask, log_probs, MINUS_INFINITY)
 
 
-def masked_max(values: Float[Tensor, "*rows n"], mask: Bool[Tensor, "*rows n"]) -> Float[Tensor, "*rows"]:
+def masked_max(values: Float[Tensor, "*rows n"], mask: Bool[Tensor, "*#rows n"]) -> Float[Tensor, "*rows"]:
     """The largest real value; 0 where there is none."""
     if can_be_kernel(values) and values.shape[-1] <= LONGEST_ROW:
         from epireader.layers.fused.attention import fused_max  # Triton is there where a GPU is
 
-        return fused_max(values, mask)
+        return fused_max(values, mask.expand(values.shape))
     least = torch.finfo(values.dtype).min
     largest = torch.where(mask, values, least).amax(dim=-1)
     return torch.where(largest > least, largest, 0.0)

@@ -25,8 +25,7 @@ class Extractor(nn.Module):
 
     def read_passage(self, passage: Float[Tensor, "batch doc emb"], batch: Batch) -> Float[Tensor, "batch doc out"]:
         """f(t): a state for every word of the passage."""
-        encoded: Encoded = self.passage_encoder(passage, batch.passage_mask)
-        return encoded.states
+        return self.passage_encoder.read(passage, batch.passage).states
 
     def forward(
         self, passage_states: Float[Tensor, "batch doc out"], question: Float[Tensor, "batch q emb"], batch: Batch

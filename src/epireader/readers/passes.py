@@ -79,27 +79,29 @@ def read_pass(
 
     A passage is read at most once. With `why` its notes keep what was made of it, and views have all there is to tell.
     """
-    states = _passage_states(module, cutter, rows, notes, keep=why)
-    return _views(module(_cut(cutter, rows), states), cutter.sizes, rows, why=why)
+    known = {note: note.states[module] for note in notes if module in note.states}
+    unread = {note: place for place, note in enumerate(notes) if note not in known}
+    batch = _cut(cutter, rows)
+    if unread:
+        each_once = batch if len(unread) == len(rows) else _cut(cutter, rows[list(unread.values())])
+        made = module.read_passage(each_once)
+        if made is None:
+            return _views(module(batch), cutter.sizes, rows, why=why)
+        for (note, place), states in zip(unread.items(), made, strict=True):
+            known[note] = states[: cutter.sizes.words[rows[place]]]
+            if why:
+                note.states[module] = known[note].clone()  # not a part of the whole batch, which would stay with it
+    return _views(module(batch, _side_by_side(known, notes)), cutter.sizes, rows, why=why)
 
 
 def _cut(cutter: BatchCutter, rows: np.ndarray) -> Batch:
     return cutter.cut(torch.from_numpy(rows), cutter.sizes.of(rows))
 
 
-def _passage_states(
-    module: ReaderModule, cutter: BatchCutter, rows: np.ndarray, notes: Sequence[Notes], *, keep: bool
-) -> Float[Tensor, "batch doc out"] | None:
-    known = {note: note.states[module] for note in notes if module in note.states}
-    unread = {note: row for note, row in zip(notes, rows.tolist(), strict=True) if note not in known}
-    if unread:
-        made = module.read_passage(_cut(cutter, np.array(list(unread.values()))))
-        if made is None:
-            return None
-        for (note, row), states in zip(unread.items(), made, strict=True):
-            known[note] = states[: cutter.sizes.words[row]]
-            if keep:
-                note.states[module] = known[note].clone()  # not a part of the whole batch, which would stay with it
+def _side_by_side(known: dict[Notes, Tensor], notes: Sequence[Notes]) -> Float[Tensor, "batch doc out"]:
+    """The states of each question's passage."""
+    if len(known) == 1:  # there is nothing to pad, nor to copy
+        return known[notes[0]].expand(len(notes), -1, -1)
     return pad_sequence([known[note] for note in notes], batch_first=True)
 
 

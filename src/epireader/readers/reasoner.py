@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from epireader.data.batches import Batch
 from epireader.data.vocabulary import BLANK_ID, PAD_ID
 from epireader.layers.convolution import Filters, SentenceFeatures, sentence_maxima, window_sums, word_products
-from epireader.layers.embedding import mean_vector
+from epireader.layers.embedding import each_word_once, mean_vector
 from epireader.layers.gru import GRU
 from epireader.layers.kernels import can_pool_fused
 from epireader.layers.masking import masked_max
@@ -62,12 +62,21 @@ class Reasoner(nn.Module):
         self, words: Vectors, batch: Batch, answers: Float[Tensor, "batch hyp emb"]
     ) -> Float[Tensor, "batch sent hyp filt"]:
         filters = self.sentence_filters
-        to_answer, to_question = match_features(words.passage, answers, words.question, asks(batch.question))
         of_words, of_matches = filters.weight.split([words.passage.shape[-1], 2])
-        # Only the first row of M depends on the hypothesis: the rest of the convolution is done once for all.
-        features = SentenceFeatures(word_products(words.passage, of_words), to_answer, to_question)
+        question_mask = asks(batch.question)
+
+        def features(vectors: Float[Tensor, "batch n emb"]) -> tuple[Tensor, Tensor, Tensor]:
+            # Only the first row of M depends on the hypothesis: the rest of the convolution is done once for all.
+            return word_products(vectors, of_words), *match_features(vectors, answers, words.question, question_mask)
+
+        products, to_answer, to_question = each_word_once(features, words.passage, batch.passage)
         return sentence_maxima(
-            features, of_matches, filters.bias, batch.sentence_of, batch.sentence_length, wide=self.wide
+            SentenceFeatures(products, to_answer, to_question),
+            of_matches,
+            filters.bias,
+            batch.sentence_of,
+            batch.sentence_length,
+            wide=self.wide,
         )  # r_S
 
     def _read_hypotheses(
@@ -109,9 +118,10 @@ def match_features(
 
     The first is its inner product with each answer, the second its largest inner product with a word of the question.
     """
-    to_answer = torch.einsum("bwe,bke->bwk", words, answers)
-    to_question = torch.einsum("bwe,bqe->bwq", words, question)
-    return to_answer, masked_max(to_question, question_mask[:, None].expand(to_question.shape))
+    # One product, and the passage last: its words are many, and the maximum is then one of long rows.
+    matches = (torch.cat([answers, question], dim=1) @ words.mT).mT
+    to_answer, to_question = matches.tensor_split([answers.shape[1]], dim=-1)
+    return to_answer, masked_max(to_question, question_mask[:, None])
 
 
 def statement_maxima(

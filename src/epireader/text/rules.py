@@ -55,7 +55,7 @@ _ENDABLE = rf"(?:{_any_of(ENDABLE)}|(?=[A-Z]){_any_of(ENDABLE_CAPITALISED)}){_PE
 _INITIALS = r"[A-Za-z](?:\.[A-Za-z])"
 _OPENER_FOLLOWS = rf"\s++(?=[A-Z]){_any_of(SENTENCE_OPENERS)}(?:[?!]|\s(?![,;:]|{_CLITIC}))"
 
-_PLAIN = _first_of(rf"{_LETTER}++(?=[\s,;:)\"”]|\Z)", "[,;:]", r"\.(?!\.|\d|[ \xa0]\.)")
+_PLAIN = _first_of(rf"{_LETTER}{_ALNUM}*+(?=[\s,;:)\"”]|\Z)", "[,;:]", r"\.(?!\.|\d|[ \xa0]\.)")
 _ABBREVIATED_END = _first_of(
     rf"{_ENDABLE}(?=(?>\r\n|\s)(?:\s|[A-ZÀ-ÖØ-Þ])|\s*+\Z)",
     rf"{_INITIALS}++\.(?={_OPENER_FOLLOWS})",

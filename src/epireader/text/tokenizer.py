@@ -14,17 +14,17 @@ ITALICS = "_"
 _SPELLING = str.maketrans("‘’‛´", "''''", UNSEEN)
 
 
-def tokenize_sentence(text: str) -> Sentence:
-    """The tokens of a text that is one sentence, whatever its punctuation."""
-    return tuple(token for token in tokenize(text) if token.text != ITALICS)
+def tokenize_sentence(text: str, begin: int = 0) -> Sentence:
+    """The tokens of a text that is one sentence, whatever its punctuation, and that begins at this place of a whole."""
+    return tuple([token for token in tokenize(text, begin) if token.text != ITALICS])
 
 
-def tokenize(text: str) -> list[Token]:
+def tokenize(text: str, begin: int = 0) -> list[Token]:
     """All tokens of the text in order, marks of italics among them."""
     tokens: list[Token] = []
     for match in TOKEN.finditer(text.rstrip()):
         sort = match.lastindex or 0
-        start, end = match.span(sort)
+        start, end = match.start(sort) + begin, match.end(sort) + begin
         word = match[sort]
         if word in JOINED_WORDS:
             seam = JOINED_WORDS[word]

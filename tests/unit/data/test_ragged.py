@@ -36,7 +36,7 @@ def test_every_row_comes_back_as_it_was_put_in(rows: Rows) -> None:
 def test_take_agrees_with_the_definition_at_any_width(rows: Rows, width: int, data: st.DataObject) -> None:
     asked = data.draw(st.lists(st.integers(0, len(rows) - 1), min_size=1, max_size=6))
     present = data.draw(st.lists(st.booleans(), min_size=len(asked), max_size=len(asked)))
-    values, mask = ragged(rows).take(torch.tensor(asked), torch.tensor(present), width)
+    values, mask = ragged(rows).take(torch.tensor(asked), width, torch.tensor(present))
     assert (values.tolist(), mask.tolist()) == take_by_hand(rows, asked, present, width)
 
 
@@ -45,15 +45,15 @@ def test_take_of_a_table_of_rows_is_take_of_each_of_its_lines(rows: Rows, width:
     asked = data.draw(st.lists(st.lists(st.integers(0, len(rows) - 1), min_size=3, max_size=3), min_size=1, max_size=3))
     present = torch.tensor([[True, False, True]]).expand(len(asked), 3)
     table = ragged(rows)
-    values, mask = table.take(torch.tensor(asked), present, width)
+    values, mask = table.take(torch.tensor(asked), width, present)
     for line, numbers in enumerate(asked):
-        expected, expected_mask = table.take(torch.tensor(numbers), present[line], width)
+        expected, expected_mask = table.take(torch.tensor(numbers), width, present[line])
         assert torch.equal(values[line], expected)
         assert torch.equal(mask[line], expected_mask)
 
 
 def test_a_row_that_is_not_present_may_have_any_number() -> None:
-    values, mask = ragged([[1, 2], [3]]).take(torch.tensor([99, 1]), torch.tensor([False, True]), 2)
+    values, mask = ragged([[1, 2], [3]]).take(torch.tensor([99, 1]), 2, torch.tensor([False, True]))
     assert values.tolist() == [[0, 0], [3, 0]]
     assert mask.tolist() == [[False, False], [True, False]]
 

@@ -14,6 +14,7 @@ from reference.weights import part, weights_of
 from torch import Tensor
 
 from epireader.layers.directions import can_be_fused, has_room, step_by_step
+from epireader.layers.embedding import word_embedding
 from epireader.layers.gru import GRU, BiGRU
 from epireader.layers.lockstep import FEW_SEQUENCES, pays_in_lockstep
 from epireader.layers.lstm import LSTM, BiLSTM
@@ -195,3 +196,18 @@ def test_few_sequences_in_lockstep_are_read_as_many_are(
         in_lockstep = module(inputs, mask)
     torch.testing.assert_close(in_lockstep.states[mask], learning.states[mask].detach())
     torch.testing.assert_close(in_lockstep.final, learning.final.detach())
+
+
+@settings(deadline=None, max_examples=15)
+@given(lengths=st.lists(st.integers(1, 6), min_size=1, max_size=3), extra=st.integers(0, 2), seed=seeds)
+def test_words_are_read_as_their_vectors_are(lengths: list[int], extra: int, seed: int) -> None:
+    module, embedding = bigru(seed=seed), roughened(word_embedding(4, 3), seed)
+    mask = torch.arange(max(lengths) + extra) < torch.tensor(lengths)[:, None]
+    drawn = torch.randint(1, 4, mask.shape, generator=torch.Generator().manual_seed(seed))
+    words = torch.where(mask, drawn, 0)
+    expected = module(embedding(words), mask)
+    with torch.no_grad():
+        read = module.read(embedding(words), words)
+    torch.testing.assert_close(read.states[mask], expected.states[mask].detach())
+    torch.testing.assert_close(read.final, expected.final.detach())
+    assert torch.equal(module.read(embedding(words), words).states, expected.states)

@@ -99,6 +99,17 @@ def test_a_passage_that_was_read_before_gives_the_same_answers(name: str, traini
 
 
 @EVERY
+@pytest.mark.parametrize("count", [1, 3, 9])
+def test_answers_are_the_same_whether_or_not_anything_is_to_be_learnt(name: str, count: int) -> None:
+    module, batch = small(name, 13), batch_of_cases(hard_cases(14, count), Extra(words=2, sentences=1))
+    learning = module(batch)
+    with torch.inference_mode():
+        answering = module(batch)
+    torch.testing.assert_close(answering.log_probs, learning.log_probs.detach())
+    torch.testing.assert_close(answering.first_log_probs, learning.first_log_probs.detach())
+
+
+@EVERY
 def test_reordering_the_batch_reorders_the_answers(name: str) -> None:
     module, batch = small(name, 7), batch_of_cases(hard_cases(8, 5))
     order = [3, 0, 4, 2, 1]

@@ -160,3 +160,17 @@ def test_a_sentence_is_never_split() -> None:
 @pytest.mark.parametrize("raw", ["", " ", "\r\n\t", "_", " _ _ "])
 def test_a_text_without_words_has_no_tokens(raw: str) -> None:
     assert tokenize_sentence(raw) == ()
+
+
+def test_places_are_counted_from_where_the_sentence_begins() -> None:
+    before, sentence = "Ann sat. ", "Etc. cannot end 'Tom's list'."
+    moved = tokenize_sentence(sentence, len(before))
+    assert [token.text for token in moved] == words(sentence).split()
+    for token, alone in zip(moved, tokenize_sentence(sentence), strict=True):
+        assert (before + sentence)[token.start : token.end] == sentence[alone.start : alone.end]
+
+
+@pytest.mark.parametrize("end", [" ", ",", ";", ":", ")", '"', ""])
+def test_digits_in_a_word_change_nothing_about_its_end(end: str) -> None:
+    assert words(f"H2O{end}") == words(f"Water{end}").replace("Water", "H2O")
+    assert words(f"3,000 B2{end}") == f"3,000 {words(f'B2{end}')}"
