@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from reference.cases import PLACEHOLDER, Case
 from reference.losses import combine, extractor_loss, joint_loss, reasoner_loss
 from reference.pointing import attention, best, probability, softmax
-from reference.reasoning import evidence_by_sentence, hypothesis
+from reference.reasoning import evidence_by_sentence, hypothesis, mean
 from reference.recurrence import bigru_final, bigru_states
-from reference.weights import Matrix, Vector, Weights, part
+from reference.weights import Matrix, Vector, Weights, dot, part
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,17 @@ def extract(case: Case, weights: Weights) -> Extracted:
     return Extracted(pointed, [probability(words, case.passage, pointed) for words in case.candidates])
 
 
-def reason(case: Case, weights: Weights, *, count: int, wide: bool, training: bool) -> Reasoned:
-    """The EpiReader."""
+def fit(case: Case, weights: Weights, candidate: list[int]) -> float:
+    """How well a candidate fits the blank: its vector times the one that the question's state at the blank calls for."""
+    table = weights["embedding.weight"]
+    states = bigru_states(part(weights, "extractor.question_encoder"), [table[word] for word in case.question])
+    state = states[case.question.index(PLACEHOLDER)]
+    rows = zip(weights["reasoner.wanted.weight"], weights["reasoner.wanted.bias"], strict=True)
+    return dot([dot(row, state) + bias for row, bias in rows], mean([table[word] for word in candidate]))
+
+
+def reason(case: Case, weights: Weights, *, count: int, wide: bool, training: bool, fits: bool = False) -> Reasoned:
+    """The EpiReader; with `fits`, a hypothesis is also judged by how well it fits the blank."""
     extracted = extract(case, weights)
     chosen = best(extracted.probabilities, count, case.answer if training else None)
     table = weights["embedding.weight"]
@@ -63,15 +72,18 @@ def reason(case: Case, weights: Weights, *, count: int, wide: bool, training: bo
         )
         for number in chosen
     ]
+    if fits:
+        for scores, number in zip(by_sentence, chosen, strict=True):
+            scores[:] = [score + fit(case, weights, case.candidates[number]) for score in scores]
     evidence = softmax([scores[-1] for scores in by_sentence])
     combined = combine(evidence, [extracted.probabilities[number] for number in chosen])
     return Reasoned(extracted, chosen, evidence, combined, by_sentence)
 
 
 def training_losses(
-    cases: list[Case], readings: list[Reasoned], *, margin: float, weight: float
+    cases: list[Case], readings: list[Reasoned], *, margin: float | None, weight: float
 ) -> tuple[float, float, float]:
-    """L_E, L_R and L_ER of a batch."""
+    """L_E, L_R and L_ER of a batch; without a margin L_R is the mean of -log pi*."""
     right = [
         None if case.answer is None else reading.extracted.probabilities[case.answer]
         for case, reading in zip(cases, readings, strict=True)
@@ -81,5 +93,11 @@ def training_losses(
         for case, reading in zip(cases, readings, strict=True)
     ]
     extractor = extractor_loss(right)
-    reasoner = reasoner_loss([reading.combined for reading in readings], places, margin)
+    combined = [reading.combined for reading in readings]
+    if margin is None:
+        reasoner = extractor_loss(
+            [None if place is None else probs[place] for probs, place in zip(combined, places, strict=True)]
+        )
+    else:
+        reasoner = reasoner_loss(combined, places, margin)
     return extractor, reasoner, joint_loss(extractor, reasoner, weight)

@@ -16,6 +16,8 @@ from epireader.readers.reading import Evidence, Loss, ReaderModule, Reading
 from epireader.readers.reasoner import Reasoner, Vectors
 from epireader.settings import refuse_below_one
 
+REASONER_LOSSES = ("margin", "likelihood")
+
 
 @dataclass(frozen=True, kw_only=True)
 class EpiReaderConfig:
@@ -39,8 +41,15 @@ class EpiReaderConfig:
     """lambda, the weight of the Reasoner's loss."""
     margin: float = 0.04
     """gamma, by how much the right hypothesis must win."""
+    reasoner_loss: str = "margin"
+    """What the Reasoner's loss is: margin (eq. 6) or likelihood (-log of the right hypothesis's pi)."""
+    fits_blank: bool = False
+    """Whether a hypothesis is also judged by how well it fits the words around the blank."""
 
     def __post_init__(self) -> None:
+        if self.reasoner_loss not in REASONER_LOSSES:
+            choices = " or ".join(REASONER_LOSSES)
+            raise ValueError(f"model.reasoner_loss must be {choices}, got {self.reasoner_loss!r}")
         sizes = ("embedding_dim", "hidden_dim", "hypotheses", "filter_width", "filters", "reasoner_hidden_dim")
         refuse_below_one(self, "model", *sizes)
 
@@ -59,6 +68,7 @@ class EpiReader(ReaderModule):
             width=config.filter_width,
             hidden_dim=config.reasoner_hidden_dim,
             wide=config.wide_convolution,
+            state_dim=2 * config.hidden_dim if config.fits_blank else 0,
         )
 
     def read_passage(self, batch: Batch) -> Float[Tensor, "batch doc out"]:
@@ -68,11 +78,12 @@ class EpiReader(ReaderModule):
         """Read a batch. While training, the right answer is always among the hypotheses."""
         passage, question, candidates = look_up(self.embedding, batch.passage, batch.question, batch.candidates)
         states = self.extractor.read_passage(passage, batch) if passage_states is None else passage_states
-        log_attention = self.extractor(states, question, batch)
+        asked = self.extractor.read_question(question, batch)
+        log_attention = self.extractor(states, asked.final, batch)
         log_probs = candidate_log_probs(log_attention, batch.passage, batch.candidates)
         keep = batch.answer if self.training else None
         chosen = choose_hypotheses(log_probs.detach(), batch.candidate_mask, self.config.hypotheses, keep)
-        words = Vectors(passage, question, of_chosen(candidates, chosen))
+        words = Vectors(passage, question, of_chosen(candidates, chosen), asked.states)
         evidence = self._weigh(batch, chosen, log_probs.gather(1, chosen), words)
         return Reading(
             log_probs=spread_log_probs(evidence.combined_log_probs, chosen, log_probs.shape[1]),
@@ -98,12 +109,15 @@ class EpiReader(ReaderModule):
         assert reading.evidence is not None
         chosen = reading.evidence.hypotheses
         extractor = negative_log_likelihood(reading.first_log_probs, batch.answer)
-        reasoner = margin_loss(
-            reading.evidence.combined_log_probs,
-            chosen == batch.answer[:, None],
-            of_chosen(batch.candidate_mask, chosen),
-            self.config.margin,
-        )
+        if self.config.reasoner_loss == "likelihood":
+            reasoner = negative_log_likelihood(reading.log_probs, batch.answer)
+        else:
+            reasoner = margin_loss(
+                reading.evidence.combined_log_probs,
+                chosen == batch.answer[:, None],
+                of_chosen(batch.candidate_mask, chosen),
+                self.config.margin,
+            )
         total = extractor + self.config.reasoner_weight * reasoner  # L_ER, eq. 7
         return Loss(total, {"extractor": extractor.detach(), "reasoner": reasoner.detach()})
 

@@ -23,20 +23,36 @@ class Entailment:
     scores: Float[Tensor, "batch hyp"]
     by_sentence: Float[Tensor, "batch hyp sent"]
 
+    def plus(self, more: Float[Tensor, "batch hyp"]) -> "Entailment":
+        """The same with something added to each hypothesis, whatever has been read."""
+        return Entailment(self.scores + more, self.by_sentence + more[..., None])
+
 
 @dataclass(frozen=True)
 class Vectors:
-    """The vectors of the words that are read, padding's being zero."""
+    """The vectors of the words that are read, padding's being zero, and the states of the question's."""
 
     passage: Float[Tensor, "batch doc emb"]
     question: Float[Tensor, "batch q emb"]
     hypotheses: Float[Tensor, "batch hyp phrase emb"]
+    question_states: Float[Tensor, "batch q out"] | None = None
+    """What the Extractor made of the question's words, for a Reasoner that asks how hypotheses fit the blank."""
 
 
 class Reasoner(nn.Module):
     """Convolutions over sentences and hypotheses, their similarity, and a GRU that gathers it over the sentences."""
 
-    def __init__(self, *, embedding_dim: int, filters: int, width: int, hidden_dim: int, wide: bool = True) -> None:
+    def __init__(
+        self,
+        *,
+        embedding_dim: int,
+        filters: int,
+        width: int,
+        hidden_dim: int,
+        wide: bool = True,
+        state_dim: int = 0,
+    ) -> None:
+        """With the width of the question's states, it also asks whether a hypothesis fits the words around the blank."""
         super().__init__()
         self.wide = wide
         self.sentence_filters = Filters(embedding_dim + 2, width, filters)  # F^S
@@ -46,17 +62,20 @@ class Reasoner(nn.Module):
         self.synthesis = GRU(1 + 2 * filters, hidden_dim)
         # Without a bias: the softmax over hypotheses would cancel it.
         self.evidence = nn.Linear(hidden_dim, 1, bias=False)
+        self.wanted = nn.Linear(state_dim, embedding_dim) if state_dim else None
 
     def forward(self, words: Vectors, batch: Batch, hypotheses: Int[Tensor, "batch hyp phrase"]) -> Entailment:
         """Scores for hypotheses given as the words to put into the blank."""
-        sentences = self._read_sentences(words, batch, mean_vector(words.hypotheses, hypotheses != PAD_ID))
+        answers = mean_vector(words.hypotheses, hypotheses != PAD_ID)
+        sentences = self._read_sentences(words, batch, answers)
         statements = self._read_hypotheses(words, batch, hypotheses)
         similarity = torch.einsum("bskf,bkf->bks", sentences, statements @ self.similarity.T)  # varsigma, eq. 3
         count = sentences.shape[1]
         steps = torch.cat(
             [similarity[..., None], sentences.transpose(1, 2), statements[:, :, None].expand(-1, -1, count, -1)], dim=-1
         )  # x_ik
-        return self._gather_evidence(steps, batch.sentence_mask)
+        entailment = self._gather_evidence(steps, batch.sentence_mask)
+        return entailment if self.wanted is None else entailment.plus(self._fit(words, batch, answers))
 
     def _read_sentences(
         self, words: Vectors, batch: Batch, answers: Float[Tensor, "batch hyp emb"]
@@ -92,6 +111,15 @@ class Reasoner(nn.Module):
             return fused_statements(*(tensor[None] for tensor in given), wide=self.wide).squeeze(0)
         source = fill_blank(batch.question, batch.blank, hypotheses)
         return statement_maxima(of_question, of_answer, source, filters.bias, wide=self.wide)  # r_H
+
+    def _fit(self, words: Vectors, batch: Batch, answers: Float[Tensor, "batch hyp emb"]) -> Float[Tensor, "batch hyp"]:
+        """How near each answer is to the vector that the words on both sides of the blank call for."""
+        states = words.question_states
+        assert self.wanted is not None
+        assert states is not None
+        around = states.gather(1, batch.blank[:, None, None].expand(-1, 1, states.shape[2]))
+        fit: Tensor = (self.wanted(around) * answers).sum(dim=-1)
+        return fit
 
     def _gather_evidence(
         self, steps: Float[Tensor, "batch hyp sent in"], sentence_mask: Bool[Tensor, "batch sent"]

@@ -9,6 +9,8 @@ from reference.small import epireader, hard_cases
 from reference.weights import weights_of
 from reference.whole import reason, training_losses
 
+from epireader.readers.epireader import REASONER_LOSSES
+
 seeds = st.integers(0, 10_000)
 extras = st.builds(Extra, *[st.integers(0, 2)] * 5)
 
@@ -27,16 +29,29 @@ def filled(values: list[float], like: torch.Tensor) -> torch.Tensor:
     hypotheses=st.integers(1, 7),
     wide=st.booleans(),
     reasoner_weight=st.sampled_from([1.0, 50.0]),
+    fits=st.booleans(),
+    loss_of=st.sampled_from(REASONER_LOSSES),
 )
 def test_the_whole_reader_agrees_with_the_paper(
-    training: bool, seed: int, count: int, extra: Extra, width: int, hypotheses: int, wide: bool, reasoner_weight: float
+    training: bool,
+    seed: int,
+    count: int,
+    extra: Extra,
+    width: int,
+    hypotheses: int,
+    wide: bool,
+    reasoner_weight: float,
+    fits: bool,
+    loss_of: str,
 ) -> None:
     settings = {"filter_width": width, "hypotheses": hypotheses, "wide_convolution": wide}
-    module = epireader(seed, reasoner_weight=reasoner_weight, margin=0.3, **settings).train(training)
+    more = {"fits_blank": fits, "reasoner_loss": loss_of}
+    module = epireader(seed, reasoner_weight=reasoner_weight, margin=0.3, **settings, **more).train(training)
     cases = hard_cases(seed, count)
     batch = batch_of_cases(cases, extra)
     reading = module(batch)
-    slow = [reason(case, weights_of(module), count=hypotheses, wide=wide, training=training) for case in cases]
+    weights = weights_of(module)
+    slow = [reason(case, weights, count=hypotheses, wide=wide, training=training, fits=fits) for case in cases]
     evidence = reading.evidence
     assert evidence is not None
     for row, one in enumerate(slow):
@@ -54,7 +69,8 @@ def test_the_whole_reader_agrees_with_the_paper(
             assert evidence.by_sentence[row, number, : len(scores)].tolist() == pytest.approx(scores)
     loss = module.loss(reading, batch)
     fast = (loss.parts["extractor"].item(), loss.parts["reasoner"].item(), loss.total.item())
-    assert fast == pytest.approx(training_losses(cases, slow, margin=0.3, weight=reasoner_weight), rel=1e-6)
+    margin = 0.3 if loss_of == "margin" else None
+    assert fast == pytest.approx(training_losses(cases, slow, margin=margin, weight=reasoner_weight), rel=1e-6)
 
 
 def test_in_training_the_answer_is_always_a_hypothesis_and_at_other_times_only_if_it_was_proposed() -> None:
