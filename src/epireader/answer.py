@@ -6,7 +6,7 @@
 ...     print(answer.text, answer.pi)
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -135,6 +135,7 @@ class Story:
         self.words: tuple[Token, ...] = tuple(token for sentence in self.sentences for token in sentence)
         self._passage = tuple(tuple(token.text for token in sentence) for sentence in self.sentences)
         self._ids: dict[ReaderModule, PassageIds] = {}
+        self._mentions: dict[Words, tuple[Mention, ...]] = {}
         self.notes = Notes()
 
     def ask(self, question: str, candidates: Sequence[str] | None = None, *, top: int | None = None) -> list[Answer]:
@@ -162,12 +163,16 @@ class Story:
 
     def mentions(self, phrase: Words) -> tuple[Mention, ...]:
         """Where some words stand in the story one after the other."""
+        found = self._mentions.get(phrase) or tuple(self._find(phrase))
+        if found:  # nothing is kept of phrases that do not stand here: of those there is no end
+            self._mentions[phrase] = found
+        return found
+
+    def _find(self, phrase: Words) -> Iterator[Mention]:
         size = len(phrase)
-        return tuple(
-            Mention(self.words[n].start, self.words[n + size - 1].end)
-            for n in self._places.get(phrase[0], ())
-            if size == 1 or tuple(word.text for word in self.words[n : n + size]) == phrase
-        )
+        for n in self._places.get(phrase[0], ()):
+            if size == 1 or tuple(word.text for word in self.words[n : n + size]) == phrase:
+                yield Mention(self.words[n].start, self.words[n + size - 1].end)
 
     @cached_property
     def _places(self) -> dict[str, list[int]]:
