@@ -68,7 +68,7 @@ def test_candidates_of_one_word_get_and_pass_on_what_phrases_would(seed: int, co
     cases = [replace(case, candidates=[[words[0]] for words in case.candidates]) for case in hard_cases(seed, count)]
     batch = batch_of_cases(cases, extra)
     scores = torch.randn(batch.passage.shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-    scores = torch.where(batch.passage_mask, scores, -math.inf).requires_grad_()
+    scores.requires_grad_()
     shares = mentions(batch.passage, batch.candidates)
     quick, plain = candidate_log_probs(scores, batch.passage, batch.candidates), attention_sum(scores, shares)
     assert torch.equal(quick, plain)
