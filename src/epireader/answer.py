@@ -6,7 +6,7 @@
 ...     print(answer.text, answer.pi)
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,15 +15,16 @@ from statistics import fmean
 import numpy as np
 import torch
 
-from epireader.data.batches import BatchCutter
 from epireader.data.example import BadExample, Example, Words
+from epireader.data.live import LiveCutter, PassageIds, sizes_of
 from epireader.data.loading import SENTENCE_LIMIT
-from epireader.data.questions import QuestionsBuilder, candidates_of
+from epireader.data.questions import candidates_of
 from epireader.data.raw import phrase_words, question_words
 from epireader.data.sources import without_blank
 from epireader.evaluation.predict import move_to
 from epireader.readers.ensemble import load_members
 from epireader.readers.passes import Notes, View, plan_passes, read_pass
+from epireader.readers.reading import ReaderModule
 from epireader.readers.saved import Model
 from epireader.text import Sentence, Token, split_sentences, tokenize_sentence
 
@@ -104,14 +105,14 @@ class Reader:
         if not questions:
             return []
         top = _checked_top(top, self.members[0])
-        builder = QuestionsBuilder()
         examples = [story.example(asked) for story, asked in questions]
-        for example in examples:
-            builder.add(example)
-        columns = builder.build()
-        cutters = [BatchCutter(columns, member.vocabulary, self.device) for member in self.members]
+        sizes = sizes_of(examples)
+        cutters = [
+            LiveCutter(examples, [story.ids(member) for story, _ in questions], sizes, self.device)
+            for member in self.members
+        ]
         answers: list[list[Answer]] = [[] for _ in questions]
-        for rows in plan_passes(columns.sizes):
+        for rows in plan_passes(sizes):
             stories = [questions[row][0] for row in rows.tolist()]
             notes = [story.notes for story in stories]
             views = [
@@ -133,6 +134,8 @@ class Story:
         """Its sentences; one too long to be read at once is in pieces."""
         self.words: tuple[Token, ...] = tuple(token for sentence in self.sentences for token in sentence)
         self._passage = tuple(tuple(token.text for token in sentence) for sentence in self.sentences)
+        self._ids: dict[ReaderModule, PassageIds] = {}
+        self._mentions: dict[Words, tuple[Mention, ...]] = {}
         self.notes = Notes()
 
     def ask(self, question: str, candidates: Sequence[str] | None = None, *, top: int | None = None) -> list[Answer]:
@@ -152,14 +155,24 @@ class Story:
         candidates = _given(asked.candidates)
         return Example(sentences=self._passage, question=question_words(asked.question), candidates=candidates)
 
+    def ids(self, member: Model) -> PassageIds:
+        """Its words as one of the readers knows them."""
+        if member.module not in self._ids:
+            self._ids[member.module] = PassageIds(self._passage, member.vocabulary)
+        return self._ids[member.module]
+
     def mentions(self, phrase: Words) -> tuple[Mention, ...]:
         """Where some words stand in the story one after the other."""
+        found = self._mentions.get(phrase) or tuple(self._find(phrase))
+        if found:  # nothing is kept of phrases that do not stand here: of those there is no end
+            self._mentions[phrase] = found
+        return found
+
+    def _find(self, phrase: Words) -> Iterator[Mention]:
         size = len(phrase)
-        return tuple(
-            Mention(self.words[n].start, self.words[n + size - 1].end)
-            for n in self._places.get(phrase[0], ())
-            if size == 1 or tuple(word.text for word in self.words[n : n + size]) == phrase
-        )
+        for n in self._places.get(phrase[0], ()):
+            if size == 1 or tuple(word.text for word in self.words[n : n + size]) == phrase:
+                yield Mention(self.words[n].start, self.words[n + size - 1].end)
 
     @cached_property
     def _places(self) -> dict[str, list[int]]:

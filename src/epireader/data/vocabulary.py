@@ -53,6 +53,14 @@ class Vocabulary:
     def _id_of(self) -> dict[str, int]:
         return {word: self.first_word_id + n for n, word in enumerate(self.words)}
 
+    def key(self, word: str) -> str:
+        """What a word is looked up by."""
+        return word.lower() if self.lowercase else word
+
+    def known_id(self, key: str) -> int | None:
+        """The id of the word that is looked up by this; None for a stranger."""
+        return self._id_of.get(key)
+
     def ids_of(self, lexicon: Sequence[str]) -> Int[Tensor, " lexicon"]:
         """The id of each word; the n-th distinct stranger (from 0) is -(n + 1), to be given a vector in its passage."""
         stranger_of: dict[str, int] = {}
@@ -61,8 +69,8 @@ class Vocabulary:
             if word == BLANK:
                 ids.append(BLANK_ID)
                 continue
-            key = word.lower() if self.lowercase else word
-            known = self._id_of.get(key)
+            key = self.key(word)
+            known = self.known_id(key)
             ids.append(-1 - stranger_of.setdefault(key, len(stranger_of)) if known is None else known)
         return torch.tensor(ids, dtype=torch.int64)
 

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from epireader.data.vocabulary import PAD_ID
 from epireader.layers.kernels import LONGEST_ROW, can_be_kernel
-from epireader.layers.masking import logsumexp, masked_log_softmax
+from epireader.layers.masking import logsumexp, masked_log_softmax, masked_logsumexp
 
 
 def pointer_log_attention(
@@ -25,11 +25,14 @@ def candidate_log_probs(
     candidates: Int[Tensor, "batch cand phrase"],
 ) -> Float[Tensor, "batch cand"]:
     """log of the attention each candidate gets over all its mentions; -inf for one that is not in the passage."""
-    if candidates.shape[2] == 1 and can_be_kernel(log_attention) and passage.shape[1] <= LONGEST_ROW:
+    if candidates.shape[2] > 1:
+        return attention_sum(log_attention, mentions(passage, candidates))
+    if can_be_kernel(log_attention) and passage.shape[1] <= LONGEST_ROW:
         from epireader.layers.fused.attention import fused_attention_sum  # Triton is there where a GPU is
 
         return fused_attention_sum(log_attention, passage, candidates.squeeze(2))
-    return attention_sum(log_attention, mentions(passage, candidates))
+    stands = (passage[:, None] == candidates) & (candidates != PAD_ID)  # a mention is a word: there are no shares
+    return masked_logsumexp(log_attention[:, None].expand(stands.shape), stands)
 
 
 def mentions(

@@ -22,7 +22,7 @@ def masked_logsumexp(values: Float[Tensor, "*rows n"], mask: Bool[Tensor, "*rows
 
 def logsumexp(values: Float[Tensor, "*rows n"]) -> Float[Tensor, "*rows"]:
     """log of the summed exponentials; where all values are -inf it is too, and their gradients are 0."""
-    log_sum: Tensor = LogSumExp.apply(values)[0]  # type: ignore[no-untyped-call]
+    log_sum: Tensor = (LogSumExp.apply if torch.is_grad_enabled() else LogSumExp.forward)(values)[0]
     return log_sum
 
 

@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from epireader.data.batches import Batch, BatchCutter
+from epireader.data.live import LiveCutter
 from epireader.data.questions import Sizes
 from epireader.readers.reading import ReaderModule, Reading
 
@@ -73,7 +74,7 @@ def plan_passes(sizes: Sizes) -> Iterator[np.ndarray]:
 
 @torch.inference_mode()
 def read_pass(
-    module: ReaderModule, cutter: BatchCutter, rows: np.ndarray, notes: Sequence[Notes], *, why: bool
+    module: ReaderModule, cutter: BatchCutter | LiveCutter, rows: np.ndarray, notes: Sequence[Notes], *, why: bool
 ) -> list[View]:
     """What a reader makes of each of the questions, whose passages the notes are about.
 
@@ -94,7 +95,7 @@ def read_pass(
     return _views(module(batch, _side_by_side(known, notes)), cutter.sizes, rows, why=why)
 
 
-def _cut(cutter: BatchCutter, rows: np.ndarray) -> Batch:
+def _cut(cutter: BatchCutter | LiveCutter, rows: np.ndarray) -> Batch:
     return cutter.cut(torch.from_numpy(rows), cutter.sizes.of(rows))
 
 

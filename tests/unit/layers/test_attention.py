@@ -1,6 +1,7 @@
 """Equations 1 and 2."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -10,7 +11,7 @@ from reference.cases import Extra, batch_of_cases
 from reference.pointing import attention, probability
 from reference.small import hard_cases
 
-from epireader.layers.attention import attention_sum, mentions, pointer_log_attention
+from epireader.layers.attention import attention_sum, candidate_log_probs, mentions, pointer_log_attention
 
 seeds = st.integers(0, 10_000)
 THIRDS = torch.tensor([[1 / 6, 2 / 6, 3 / 6]])
@@ -57,6 +58,22 @@ def test_a_candidate_gets_the_attention_of_all_its_mentions(seed: int, count: in
         expected = [probability(candidate, case.passage, words) for candidate in case.candidates]
         expected += [0.0] * (probs.shape[1] - len(expected))
         assert probs[row].tolist() == pytest.approx(expected, rel=1e-6)
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    seed=seeds, count=st.integers(1, 4), extra=st.builds(Extra, words=st.integers(0, 3), candidates=st.integers(0, 2))
+)
+def test_candidates_of_one_word_get_and_pass_on_what_phrases_would(seed: int, count: int, extra: Extra) -> None:
+    cases = [replace(case, candidates=[[words[0]] for words in case.candidates]) for case in hard_cases(seed, count)]
+    batch = batch_of_cases(cases, extra)
+    scores = torch.randn(batch.passage.shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    scores.requires_grad_()
+    shares = mentions(batch.passage, batch.candidates)
+    quick, plain = candidate_log_probs(scores, batch.passage, batch.candidates), attention_sum(scores, shares)
+    assert torch.equal(quick, plain)
+    to_scores = [torch.autograd.grad(log_probs.exp().square().sum(), scores)[0] for log_probs in (quick, plain)]
+    torch.testing.assert_close(*to_scores)
 
 
 def test_equations_1_and_2_worked_by_hand() -> None:

@@ -1,0 +1,117 @@
+"""Questions as they are asked, straight from words to a batch; what belongs to a passage is found once.
+
+For a few questions, the columns that a corpus is cut from would cost more than they save. Batches are the same.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from epireader.data.batches import Batch
+from epireader.data.example import BLANK, Example, Words
+from epireader.data.questions import ANSWER_UNKNOWN, Shape, Sizes, candidates_of
+from epireader.data.vocabulary import BLANK_ID, ENTITY, FIRST_STRANGER_ID, PAD_ID, Vocabulary
+
+
+class WordIds(dict[str, int]):
+    """The ids of words that stand in one passage and in what is asked about it, in order of appearance."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        super().__init__({BLANK: BLANK_ID})
+        self._vocabulary = vocabulary
+        self._strangers: dict[str, int] = {}
+        self._entities: dict[str, int] = {}
+
+    def copy(self) -> "WordIds":
+        """The same words, to which others can be added."""
+        other = WordIds(self._vocabulary)
+        other.update(self)
+        other._strangers, other._entities = self._strangers.copy(), self._entities.copy()
+        return other
+
+    def __missing__(self, word: str) -> int:
+        vocabulary = self._vocabulary
+        key = vocabulary.key(word)
+        word_id = vocabulary.known_id(key)
+        if word_id is None:
+            word_id = FIRST_STRANGER_ID + _rank(key, self._strangers) % vocabulary.strangers
+        elif vocabulary.rename_entities and ENTITY.fullmatch(key):
+            names = vocabulary.entity_ids
+            word_id = int(names[_rank(key, self._entities) % len(names)])
+        self[word] = word_id
+        return word_id
+
+    def of(self, words: Words) -> list[int]:
+        return [self[word] for word in words]
+
+
+def _rank(key: str, met: dict[str, int]) -> int:
+    return met.setdefault(key, len(met))
+
+
+class PassageIds:
+    """A passage in ids, for a reader with this vocabulary."""
+
+    def __init__(self, sentences: Sequence[Words], vocabulary: Vocabulary) -> None:
+        self.ids = WordIds(vocabulary)
+        self.words = torch.tensor([self.ids[word] for sentence in sentences for word in sentence])
+        self.sentence_length = torch.tensor([len(sentence) for sentence in sentences])
+        self.sentence_of = torch.arange(len(sentences)).repeat_interleave(self.sentence_length)
+
+
+@dataclass(frozen=True)
+class LiveCutter:
+    """Cuts batches out of questions whose passages are in ids already; a `BatchCutter` for questions just asked."""
+
+    questions: Sequence[Example]
+    passages: Sequence[PassageIds]
+    sizes: Sizes
+    device: torch.device
+
+    def cut(self, rows: Int[Tensor, " batch"], shape: Shape) -> Batch:
+        """The questions `rows` as a batch of the given shape."""
+        passages = [self.passages[row] for row in rows.tolist()]
+        asked = [self._asked(row, shape) for row in rows.tolist()]
+        columns = {
+            "passage": _beside([passage.words for passage in passages], PAD_ID),
+            "sentence_of": _beside([passage.sentence_of for passage in passages], shape.sentences),
+            "sentence_length": _beside([passage.sentence_length for passage in passages], 0),
+            "question": torch.tensor([question for question, _ in asked]),
+            "candidates": torch.tensor([candidates for _, candidates in asked]),
+            "answer": torch.full_like(rows, ANSWER_UNKNOWN),
+            "row": rows,
+        }
+        return Batch(**{name: column.to(self.device) for name, column in columns.items()})
+
+    def _asked(self, row: int, shape: Shape) -> tuple[list[int], list[list[int]]]:
+        """A question and its candidates in ids, padded."""
+        ids, example = self.passages[row].ids.copy(), self.questions[row]
+        question = _padded(ids.of(example.question), shape.question)
+        candidates = [_padded(ids.of(words), shape.phrase) for words in candidates_of(example)]
+        missing = shape.candidates - len(candidates)
+        return question, candidates + [_padded([], shape.phrase)] * missing
+
+
+def sizes_of(questions: Sequence[Example]) -> Sizes:
+    """How large each question is."""
+    candidates = [candidates_of(example) for example in questions]
+    return Sizes(
+        words=np.array([sum(map(len, example.sentences)) for example in questions]),
+        sentences=np.array([len(example.sentences) for example in questions]),
+        question=np.array([len(example.question) for example in questions]),
+        candidates=np.array(list(map(len, candidates))),
+        phrase=np.array([max(map(len, phrases)) for phrases in candidates]),
+    )
+
+
+def _padded(ids: list[int], width: int) -> list[int]:
+    return ids + [PAD_ID] * (width - len(ids))
+
+
+def _beside(rows: list[Tensor], padding: int) -> Int[Tensor, "batch n"]:
+    return pad_sequence(rows, batch_first=True, padding_value=padding)
