@@ -10,7 +10,7 @@ from epireader.stories import bundled_stories
 
 STORY = "flood-at-elder-bank"
 FLOOD = bundled_stories()[STORY].text
-QUESTION = "The babies of the mouse crossed the flood in a wooden XXXXX."
+QUESTION = "The mouse and her babies came across the water in an old wooden XXXXX."
 
 T = TypeVar("T")
 

@@ -141,7 +141,7 @@ class Story:
     def ask(self, question: str, candidates: Sequence[str] | None = None, *, top: int | None = None) -> list[Answer]:
         """The answers to a question with one blank (`XXXXX`, `____`, `[MASK]` or `@placeholder`), best first.
 
-        Without candidates every word of the story is one. `top` is how many answers to give, by default as many as
+        Without candidates every word of the story is one, but no mere mark. `top` is how many answers to give, by default as many as
         the reader weighs.
         """
         return self.ask_all([Asked(question, candidates)], top=top)[0]
@@ -152,7 +152,7 @@ class Story:
 
     def example(self, asked: Asked) -> Example:
         """The story with a question, in words."""
-        candidates = _given(asked.candidates)
+        candidates = self._words_proper if asked.candidates is None else _given(asked.candidates)
         return Example(sentences=self._passage, question=question_words(asked.question), candidates=candidates)
 
     def ids(self, member: Model) -> PassageIds:
@@ -173,6 +173,11 @@ class Story:
         for n in self._places.get(phrase[0], ()):
             if size == 1 or tuple(word.text for word in self.words[n : n + size]) == phrase:
                 yield Mention(self.words[n].start, self.words[n + size - 1].end)
+
+    @cached_property
+    def _words_proper(self) -> tuple[Words, ...]:
+        """Every word but the marks between them, each once."""
+        return tuple((word,) for word in self._places if any(map(str.isalnum, word)))
 
     @cached_property
     def _places(self) -> dict[str, list[int]]:
@@ -232,9 +237,7 @@ def _mean(values: list[np.ndarray]) -> tuple[float, ...] | None:
     return tuple((values[0] if len(values) == 1 else np.mean(values, axis=0)).tolist())
 
 
-def _given(candidates: Sequence[str] | None) -> tuple[Words, ...]:
-    if candidates is None:
-        return ()
+def _given(candidates: Sequence[str]) -> tuple[Words, ...]:
     if isinstance(candidates, str):
         raise BadExample("candidates must be a list of words, not one text")
     phrases = (phrase_words(candidate) for candidate in candidates)

@@ -39,7 +39,7 @@ def test_the_right_answer_comes_out_on_top_with_its_bars(visit: Any) -> None:
     assert visit.top() == "clog"
     assert page.inner_text("#asked mark") == "clog"
     cards = page.locator(".hypothesis-card")
-    assert cards.count() == 5
+    assert cards.count() == 10
     assert cards.first.locator(".bar .name").all_inner_texts() == ["Extractor", "Reasoner", "Both"]
     figures = [text for card in cards.all() for text in card.locator(".figure").all_inner_texts()]
     assert all(re.fullmatch(r"<?\d+%", figure) for figure in figures)

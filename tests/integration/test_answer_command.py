@@ -58,7 +58,7 @@ def test_an_explanation_shows_the_passage_the_hypotheses_and_the_evidence() -> N
     assert "Tippin" in result.stdout
     assert "p, Extractor" in result.stdout
     heading = next(line for line in result.stdout.splitlines() if "after the sentence" in line)
-    assert heading.split()[:4] == ["clog", "moved", "post", "moved"]
+    assert heading.split()[:4] == ["clog", "moved", "hollow", "moved"]
 
 
 def test_the_bundled_stories_can_be_listed() -> None:

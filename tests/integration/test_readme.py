@@ -69,7 +69,7 @@ def test_the_python_of_the_readme_works(
     monkeypatch.chdir(folder)
     code = "\n".join(block for kind, block in BLOCKS if kind == "python")
     exec(compile(code, "README", "exec"), {})
-    assert len(capsys.readouterr().out.splitlines()) == 5
+    assert len(capsys.readouterr().out.splitlines()) == 10
 
 
 def test_what_the_readme_shows_of_make_answer_is_what_it_prints() -> None:

@@ -214,3 +214,9 @@ def test_the_bundled_model_answers_the_demonstration() -> None:
 
     name, question = DEMONSTRATION
     assert Reader.load("default").answer(bundled_stories()[name].text, question)[0].text == "clog"
+
+
+def test_where_any_word_may_be_the_answer_no_mark_is_one() -> None:
+    answers = reader().read("“Ann had a goat!” -- said Tom, 'the 2nd'.").ask("XXXXX ran off.", top=50)
+    assert sorted(answer.text for answer in answers) == ["2nd", "Ann", "Tom", "a", "goat", "had", "said", "the"]
+    assert reader().read("... ?").ask("XXXXX")[0].text in {"...", "?"}

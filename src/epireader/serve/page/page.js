@@ -12,7 +12,7 @@ import { Threads } from "./threads.js";
 const OWN = "own";
 const SHOWN = {
   story: "flood-at-elder-bank",
-  question: "The babies of the mouse crossed the flood in a wooden XXXXX.",
+  question: "The mouse and her babies came across the water in an old wooden XXXXX.",
 };
 const page = { stories: [], story: null, name: null, told: null, asking: 0 };
 
