@@ -54,6 +54,7 @@ def test_a_reader_of_kernels_agrees_with_the_plain_one(seed: int, wide: bool, mo
         module.embedding.weight[0] = 0
     batch = batch_of_cases(hard_cases(seed, 3), Extra(words=2, sentences=1, question=2, candidates=1))
     batch = Batch(**{field.name: getattr(batch, field.name).to(DEVICE) for field in fields(Batch)})
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)
     results = []
     for kernels in (False, True):
         for switch in SWITCHES:

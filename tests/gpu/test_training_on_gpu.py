@@ -99,17 +99,17 @@ def test_moved_weights_are_recorded_anew(tmp_path: Path) -> None:
     assert not torch.equal(before, moved)
 
 
-@pytest.mark.parametrize("preset", ["as-reader", "cbt-ne"])
-def test_readers_trained_at_once_are_those_trained_alone(tmp_path: Path, preset: str) -> None:
+@pytest.mark.parametrize(("preset", "precision"), [("as-reader", "fp32"), ("cbt-ne", "fp32"), ("cbt-ne", "tf32")])
+def test_readers_trained_at_once_are_those_trained_alone(tmp_path: Path, preset: str, precision: str) -> None:
     corpus = toy_corpus(tmp_path / "corpus")
     here = Processes(0, 1, torch.device("cuda"))
-    settings = [*SMALL, "training.max_epochs=2", "training.precision=tf32"]
+    settings = [*SMALL, "training.max_epochs=1", f"training.precision={precision}"]
     configs = {tmp_path / str(n): load_config(preset, [*settings, f"training.seed={n}"]) for n in range(3)}
     together = train_together(corpus, configs, tmp_path / "standing", here, Watch())
     for (folder, progress), config in zip(together.items(), configs.values(), strict=True):
         alone = train(corpus, config, tmp_path / "alone" / folder.name, here, Watch())
         assert progress.best_accuracy == pytest.approx(alone.best_accuracy, abs=0.06)
-        if progress.best_epoch == alone.best_epoch:
+        if precision == "fp32":
             expected = load_model(tmp_path / "alone" / folder.name).module.state_dict()
             for name, weight in load_model(folder).module.state_dict().items():
                 # Where a gradient is next to nothing, rounding decides which way Adam goes: a few weights may drift.
