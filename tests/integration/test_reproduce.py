@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from builders import who_has_what
+from builders import household_book, who_has_what, write_books
 from running import call, result_of, saved_progress
 
 from epireader.cli.train import Screen
@@ -255,3 +255,20 @@ def test_all_seeds_of_a_reader_can_be_trained_at_once(whole: Path, corpus: Path,
     before = (tmp_path / "r/results.jsonl").read_bytes()
     assert call(*words, "--device", "cpu") == 0
     assert (tmp_path / "r/results.jsonl").read_bytes() == before, "rows that are there are not made again"
+
+
+def test_readers_taught_by_books_have_rows_of_their_own(corpus: Path, tmp_path: Path, capfd: Captured) -> None:
+    tagged = [household_book(np.random.default_rng(n), f"Household {n}") for n in range(4)]
+    assert call("prepare-books", write_books(tmp_path / "text.txt", tagged), tmp_path / "homes") == 0
+    asked = ["reproduce", corpus, "--reader", "as-reader", *SETTINGS, "--out", tmp_path / "out", "--device", "cpu"]
+    books = ["--books", tmp_path / "homes", "--set", "books.questions=32", "--seeds", 2, "--together"]
+    assert call(*asked) == 0
+    assert call(*asked, *books) == 0
+    own, *taught = lines_of(tmp_path / "out")
+    assert (own["books"], [(line["books"], line["seed"]) for line in taught]) == (None, [("homes", 0), ("homes", 1)])
+    assert taught[0]["command"].endswith("--books corpora/homes --out out")
+    assert call(*asked, *books) == 0
+    assert len(lines_of(tmp_path / "out")) == 3, "what is there is not made again"
+    capfd.readouterr()
+    assert call("table", tmp_path / "out") == 0
+    assert "AS Reader, with more books" in capfd.readouterr().out

@@ -46,6 +46,11 @@ class RowsFailed(ValueError):
     metavar="FILE",
     help="Word vectors for the Stanford reader to begin with, as in `train`.",
 )
+@click.option(
+    "--books",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Prepared books to make the training questions from, as in `train`; such rows stand apart.",
+)
 @click.option("--together", is_flag=True, help="Train all seeds of a reader at once: on a GPU, little longer than one.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:N.")
 def reproduce(
@@ -57,6 +62,7 @@ def reproduce(
     overrides: tuple[str, ...],
     minutes: float,
     embeddings: Path | None,
+    books: Path | None,
     together: bool,
     device: str,
 ) -> None:
@@ -73,6 +79,7 @@ def reproduce(
       epireader reproduce corpora/mine --reader all --out mine
     """
     from epireader.data.corpus import open_corpus
+    from epireader.data.shelf import open_shelf
     from epireader.training.comparison import Comparison, plan
     from epireader.training.processes import Processes, choose_device
 
@@ -84,6 +91,7 @@ def reproduce(
         overrides=overrides,
         minutes=minutes,
         embeddings=embeddings,
+        shelf=open_shelf(books) if books else None,
     )
     tasks = plan([open_corpus(corpus) for corpus in corpora], comparison)
     carry_out_all(tasks, out, Processes(0, 1, choose_device(device)), together=together)

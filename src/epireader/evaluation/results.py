@@ -56,12 +56,14 @@ class Result:
     date: str
     command: str
     """What gives this line again."""
+    books: str | None = None
+    """The prepared books its training questions were made from, in place of the corpus's own."""
 
     @property
     def key(self) -> Key:
         """What tells it from every other run."""
         settings = (*sorted(self.overrides), self.embeddings)
-        return (self.set, self.corpus, self.reader, self.preset, self.seed, settings)
+        return (self.set, self.corpus, self.reader, self.preset, self.seed, settings, self.books)
 
     def accuracy(self, split: str, stage: str = "final") -> float:
         """The accuracy on `valid` or `test`, of the whole reader or of its `extractor`."""

@@ -15,6 +15,7 @@ from epireader.evaluation.results import Result
 
 HALVES = {"Children's Book Test": ("CBT NE", "CBT CN"), "CNN": ("CNN",)}
 BASELINE = "as-reader"
+MORE_BOOKS = "with more books"
 RERANKS = frozenset(system.reader for system in SYSTEMS if system.stage == "extractor")
 
 
@@ -162,6 +163,8 @@ def _changes(result: Result) -> tuple[str, ...]:
     changes = [] if result.preset in _own_presets(result) else [Path(result.preset or "").stem]
     if result.preset and (result.embeddings is not None) != (result.reader in GIVEN_VECTORS):
         changes.append("given vectors" if result.embeddings else "random vectors")
+    if result.books:
+        changes.append(MORE_BOOKS)
     return (*changes, *sorted(result.overrides))
 
 

@@ -8,12 +8,14 @@ from typing import Any
 
 from epireader.data.corpus import Corpus
 from epireader.data.known_sets import official_name
+from epireader.data.shelf import Shelf
 from epireader.evaluation.published import EPIREADER_PRESETS, GIVEN_VECTORS, compared_on
 from epireader.evaluation.results import Result
 from epireader.files import sha256_of
 from epireader.readers import READERS
 from epireader.readers.floors import FLOORS
 from epireader.settings import BadSetting, nearest, parse_override
+from epireader.training.batches import books_for
 from epireader.training.config import Config, as_file_name, load_config, presets, run_name
 
 EVERY_READER = "all"
@@ -30,6 +32,8 @@ class Comparison:
     minutes: float = 0.0
     """Most minutes of training for one run; 0: no limit."""
     embeddings: Path | None = None
+    shelf: Shelf | None = None
+    """Books that the training questions are made from, in place of those of the corpora."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +47,7 @@ class Task:
     config: Config | None = None
     overrides: tuple[str, ...] = ()
     embeddings: Path | None = None
+    shelf: Shelf | None = None
 
     @property
     def set(self) -> str:
@@ -66,6 +71,11 @@ class Task:
         return self.preset or self.reader
 
     @property
+    def books(self) -> str | None:
+        """What its books are called: the name of their folder."""
+        return self.shelf.folder.resolve().name if self.shelf else None
+
+    @property
     def title(self) -> str:
         return f"{self.set}, {self.name}" + ("" if self.seed is None else f", seed {self.seed}")
 
@@ -78,6 +88,8 @@ class Task:
             changed[f"{section}.{name}"] = value
         if self.embeddings:
             changed["embeddings"] = self.embeddings.name
+        if self.shelf:
+            changed["books"] = self.books
         return Path(
             as_file_name(self.set), as_file_name(Path(self.name).stem), run_name({**changed, "seed": self.seed})
         )
@@ -85,7 +97,7 @@ class Task:
     def is_done(self, results: Iterable[Result]) -> bool:
         """Whether its line is there, unless that one ran out of time and there is more now."""
         settings = (*sorted(self.overrides), self.embeddings.name if self.embeddings else None)
-        key = (self.set, self.checksum, self.reader, self.preset, self.seed, settings)
+        key = (self.set, self.checksum, self.reader, self.preset, self.seed, settings, self.books)
         return any(result.key == key and not self._has_more_time_than(result) for result in results)
 
     def _has_more_time_than(self, result: Result) -> bool:
@@ -100,7 +112,7 @@ def plan(corpora: Iterable[Corpus], comparison: Comparison) -> list[Task]:
         if section == "training" and name in ("seed", "max_minutes"):
             raise BadSetting(f"give training.{name} with --{'seed' if name == 'seed' else 'minutes'}, not with --set")
     for corpus in opened:
-        for split in ("train", "valid", "test"):
+        for split in ("valid", "test") if comparison.shelf else ("train", "valid", "test"):
             corpus.questions(split)
     floors = [
         Task(corpus=corpus, reader=name) for corpus in opened for name in _names(corpus, comparison) if name in FLOORS
@@ -147,6 +159,7 @@ def _run(corpus: Corpus, name: str, seed: int, comparison: Comparison) -> Task:
     preset = _epireader_preset(corpus) if name == "epireader" else name
     limits = [f"training.seed={seed}", f"training.max_minutes={comparison.minutes}"]
     config = load_config(preset, [*comparison.overrides, *limits])
+    books_for(config, comparison.shelf)
     return Task(
         corpus=corpus,
         reader=config.reader,
@@ -154,6 +167,7 @@ def _run(corpus: Corpus, name: str, seed: int, comparison: Comparison) -> Task:
         config=config,
         overrides=tuple(comparison.overrides),
         embeddings=comparison.embeddings if config.reader in GIVEN_VECTORS else None,
+        shelf=comparison.shelf,
     )
 
 

@@ -39,6 +39,7 @@ def carry_out(task: Task, out: Path, processes: Processes, watcher: Watcher) -> 
         seed=task.seed,
         overrides=list(task.overrides),
         embeddings=task.embeddings.name if task.embeddings else None,
+        books=task.books,
         max_minutes=task.max_minutes,
         finished=progress.finished,
         epochs=progress.epoch,
@@ -62,7 +63,7 @@ def train_at_once(tasks: Sequence[Task], out: Path, processes: Processes, watche
     first = tasks[0]
     seeds = ",".join(str(task.seed) for task in tasks)
     standing = out / "runs" / first.folder.parent / f"together,seeds={seeds}.safetensors"
-    train_together(first.corpus, configs, standing, processes, watcher, embeddings=first.embeddings)
+    train_together(first.corpus, configs, standing, processes, watcher, embeddings=first.embeddings, shelf=first.shelf)
 
 
 def measure(model: Model, questions: Questions, device: torch.device) -> dict[str, Any]:
@@ -86,6 +87,8 @@ def command_of(task: Task, out: Path) -> str:
         words += ["--minutes", f"{task.max_minutes:g}"]
     if task.embeddings:
         words += ["--embeddings", task.embeddings.name]
+    if task.books:
+        words += ["--books", f"corpora/{task.books}"]
     return shlex.join([*words, "--out", out.name])
 
 
@@ -99,7 +102,7 @@ def free_memory(device: torch.device) -> None:
 def _trained(task: Task, out: Path, processes: Processes, watcher: Watcher) -> tuple[Model, Progress]:
     assert task.config
     folder = out / "runs" / task.folder
-    progress = train(task.corpus, task.config, folder, processes, watcher, embeddings=task.embeddings)
+    progress = train(task.corpus, task.config, folder, processes, watcher, embeddings=task.embeddings, shelf=task.shelf)
     free_memory(processes.device)
     return load_model(folder), progress
 

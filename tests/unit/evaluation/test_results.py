@@ -31,7 +31,7 @@ def test_of_two_lines_of_one_run_the_later_counts(tmp_path: Path) -> None:
     "other",
     [
         {"set": "CBT NE"}, {"corpus": "beef"}, {"reader": "memory"}, {"preset": "x"}, {"seed": 1},
-        {"overrides": ["training.l2=1"]}, {"embeddings": "glove.txt"},
+        {"overrides": ["training.l2=1"]}, {"embeddings": "glove.txt"}, {"books": "more"},
     ],
 )  # fmt: skip
 def test_runs_that_differ_in_anything_but_time_are_different(other: dict[str, Any]) -> None:

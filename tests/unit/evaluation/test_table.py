@@ -91,6 +91,8 @@ def test_the_epireader_has_a_line_for_its_extractor_and_the_papers_preset_is_the
         (epireader(55.0, preset="mine/own.toml"), "EpiReader, own"),
         (row(55.0, overrides=["training.l2=1", "model.a=2"]), "AS Reader, model.a=2, training.l2=1"),
         (row(55.0, embeddings="glove.txt"), "AS Reader, given vectors"),
+        (row(55.0, books="more"), "AS Reader, with more books"),
+        (epireader(55.0, preset="books", books="more"), "EpiReader, books, with more books"),
         (row(55.0, reader="stanford", preset="stanford"), "Stanford AR, random vectors"),
         (row(55.0, reader="stanford", preset="stanford", embeddings="glove.txt"), "Stanford AR"),
         (row(55.0, reader="bag", preset="bag"), "bag"),

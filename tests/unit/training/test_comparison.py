@@ -3,8 +3,9 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
-from builders import toy_corpus
+from builders import household_book, shelf_of, toy_corpus
 
 from epireader.data.corpus import Corpus, open_corpus
 from epireader.data.known_sets import OFFICIAL_SIZES
@@ -79,6 +80,19 @@ def test_vectors_go_to_the_readers_that_began_with_them(corpora: dict[str, Corpu
     assert [task.name for task in tasks if task.embeddings] == ["stanford"]
     (stanford,) = (task for task in tasks if task.embeddings)
     assert stanford.folder.name == "embeddings=glove.txt,seed=0"
+
+
+def test_with_books_a_corpus_needs_no_training_questions(corpora: dict[str, Corpus]) -> None:
+    corpus = corpora["ne"]
+    asked = {split: figures for split, figures in corpus.record.statistics.items() if split != "train"}
+    only_asked = Corpus(corpus.folder, replace(corpus.record, statistics=asked), corpus.lexicon)
+    with pytest.raises(ValueError, match="has no train questions"):
+        plan([only_asked], Comparison(readers=("as-reader",)))
+    shelf = shelf_of([household_book(np.random.default_rng(0), "Home")], folder=Path("corpora/homes"))
+    (task,) = plan([only_asked], Comparison(readers=("as-reader",), shelf=shelf))
+    assert task.folder.name == "books=homes,seed=0"
+    with pytest.raises(BadSetting, match="settings of books are given, but no books"):
+        plan([corpus], Comparison(readers=("books",)))
 
 
 def test_a_set_that_is_not_the_papers_needs_the_preset_of_the_epireader(corpora: dict[str, Corpus]) -> None:
