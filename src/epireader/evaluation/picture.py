@@ -60,8 +60,9 @@ def draw(parts: Sequence[Part], path: Path) -> None:
         axis = figure.add_subplot(1, len(panels), number)
         _draw_panel(axis, panel, list(rows))
         labels = axis.set_yticks(range(len(rows)), rows.values() if number == 1 else [""] * len(rows), color=INK)
-        for label in labels:
-            label.label1.set(fontsize=12, weight="bold" if label.label1.get_text().startswith("EpiReader") else None)
+        for label in (tick.label1 for tick in labels):
+            weight = "bold" if label.get_text().startswith("EpiReader") else None
+            label.set(fontsize=9.5 if "\n" in label.get_text() else 12, weight=weight)
     figure.subplots_adjust(left=0.205, right=0.99, top=0.79, bottom=0.075, wspace=0.05)
     _write_titles(figure)
     with written_beside(path) as beside:
@@ -69,7 +70,9 @@ def draw(parts: Sequence[Part], path: Path) -> None:
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
+    """A name that fits beside its points; what a reader was changed in goes below it where both do not fit."""
+    lines = name.split(", ", 1) if len(name) > LONGEST_NAME else [name]
+    return "\n".join(line if len(line) <= LONGEST_NAME else line[: LONGEST_NAME - 1] + "…" for line in lines)
 
 
 def _panels(part: Part) -> list[Panel]:
