@@ -3,32 +3,19 @@
 They run on a GPU, or anywhere in Triton's interpreter (`TRITON_INTERPRET=1`).
 """
 
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 import torch
+from kernels import DEVICE, somewhere_to_run
 from torch import Tensor
 
 from epireader.layers.attention import attention_sum, mentions
 from epireader.layers.masking import masked_log_softmax, masked_max
 
-pytest.importorskip("triton")
-INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
-DEVICE = "cpu" if INTERPRETED else "cuda"
-pytestmark = pytest.mark.skipif(not INTERPRETED and not torch.cuda.is_available(), reason="there is no GPU")
+pytestmark = somewhere_to_run
 MINUS_INFINITY = float("-inf")
 SIZES = [(1, 1, 1), (4, 7, 3), (3, 130, 10)]
-
-
-@pytest.fixture(autouse=True)
-def _warnings_of_the_interpreter() -> Iterator[None]:
-    import warnings
-
-    with warnings.catch_warnings():
-        if INTERPRETED:
-            warnings.simplefilter("ignore")
-        yield
 
 
 def fused_softmax(scores: Tensor, mask: Tensor) -> Tensor:

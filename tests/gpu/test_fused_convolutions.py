@@ -3,36 +3,23 @@
 They run on a GPU, or anywhere in Triton's interpreter (`TRITON_INTERPRET=1`).
 """
 
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 import torch
+from kernels import DEVICE, somewhere_to_run
 from torch import Tensor
 
 from epireader.layers.convolution import SentenceFeatures, sentence_maxima
 from epireader.readers.hypotheses import fill_blank
 from epireader.readers.reasoner import statement_maxima
 
-pytest.importorskip("triton")
-INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
-DEVICE = "cpu" if INTERPRETED else "cuda"
-pytestmark = pytest.mark.skipif(not INTERPRETED and not torch.cuda.is_available(), reason="there is no GPU")
+pytestmark = somewhere_to_run
 
 # Questions, sentences, words of the longest sentence, hypotheses, filters, words that a filter spans.
 SENTENCES = [(1, 1, 1, 1, 1, 1), (3, 4, 7, 5, 16, 3), (2, 5, 70, 3, 5, 2), (2, 3, 4, 7, 33, 5)]
 # Questions, words of the longest, hypotheses, words of the longest answer, filters, words that a filter spans.
 STATEMENTS = [(1, 1, 1, 1, 1, 1), (4, 9, 5, 1, 16, 3), (3, 70, 3, 4, 5, 2), (2, 6, 7, 3, 33, 5)]
-
-
-@pytest.fixture(autouse=True)
-def _warnings_of_the_interpreter() -> Iterator[None]:
-    import warnings
-
-    with warnings.catch_warnings():
-        if INTERPRETED:
-            warnings.simplefilter("ignore")
-        yield
 
 
 def sentences(size: tuple[int, ...]) -> tuple[list[Tensor], Tensor, Tensor]:

@@ -3,12 +3,11 @@
 It runs on a GPU, or anywhere in Triton's interpreter (`TRITON_INTERPRET=1`), there with plain recurrences.
 """
 
-import os
-from collections.abc import Iterator
 from dataclasses import fields
 
 import pytest
 import torch
+from kernels import DEVICE, somewhere_to_run
 from reference.cases import Extra, batch_of_cases
 from reference.small import hard_cases, roughened
 from torch import Tensor
@@ -16,21 +15,8 @@ from torch import Tensor
 from epireader.data.batches import Batch
 from epireader.readers.epireader import EpiReader, EpiReaderConfig
 
-pytest.importorskip("triton")
-INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
-DEVICE = "cpu" if INTERPRETED else "cuda"
-pytestmark = pytest.mark.skipif(not INTERPRETED and not torch.cuda.is_available(), reason="there is no GPU")
+pytestmark = somewhere_to_run
 SWITCHES = ("kernels.can_be_kernel", "masking.can_be_kernel", "attention.can_be_kernel")
-
-
-@pytest.fixture(autouse=True)
-def _warnings_of_the_interpreter() -> Iterator[None]:
-    import warnings
-
-    with warnings.catch_warnings():
-        if INTERPRETED:
-            warnings.simplefilter("ignore")
-        yield
 
 
 def learnt(module: EpiReader, batch: Batch) -> dict[str, Tensor]:

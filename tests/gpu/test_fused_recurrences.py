@@ -4,11 +4,9 @@ They run on a GPU, or anywhere in Triton's interpreter (`TRITON_INTERPRET=1`), w
 cannot run: sizes above 128 are tried on a GPU only.
 """
 
-import os
-from collections.abc import Iterator
-
 import pytest
 import torch
+from kernels import DEVICE, INTERPRETED, somewhere_to_run
 from torch import Tensor, nn
 
 from epireader.layers import gru, lstm
@@ -16,24 +14,11 @@ from epireader.layers.directions import Encoded
 from epireader.layers.gru import GRU, BiGRU
 from epireader.layers.lstm import LSTM, BiLSTM
 
-pytest.importorskip("triton")
-INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
-DEVICE = "cpu" if INTERPRETED else "cuda"
-pytestmark = pytest.mark.skipif(not INTERPRETED and not torch.cuda.is_available(), reason="there is no GPU")
+pytestmark = somewhere_to_run
 
 SIZES = [(3, 1, 16), (1, 5, 32), (17, 4, 64), (2, 9, 128), (33, 6, 16)]
 GPU_SIZES = [] if INTERPRETED else [(3, 1, 256), (33, 70, 256), (200, 20, 256), (32, 450, 128), (300, 33, 128)]
 RECURRENCES = [GRU, BiGRU, LSTM, BiLSTM]
-
-
-@pytest.fixture(autouse=True)
-def _warnings_of_the_interpreter() -> Iterator[None]:
-    import warnings
-
-    with warnings.catch_warnings():
-        if INTERPRETED:
-            warnings.simplefilter("ignore")
-        yield
 
 
 def read_fused(encoder: nn.Module, inputs: Tensor, mask: Tensor) -> Encoded:

@@ -3,33 +3,20 @@
 They run on a GPU, or anywhere in Triton's interpreter (`TRITON_INTERPRET=1`), on smaller sizes.
 """
 
-import os
-import warnings
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 import torch
+from kernels import DEVICE, INTERPRETED, somewhere_to_run
 from torch import Tensor, nn
 
 from epireader.layers.attention import TanhAttention
 from epireader.layers.looks import Looked, Looker, Sought, look_by_look, look_fused
 
-pytest.importorskip("triton")
-INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
-DEVICE = "cpu" if INTERPRETED else "cuda"
-pytestmark = pytest.mark.skipif(not INTERPRETED and not torch.cuda.is_available(), reason="there is no GPU")
+pytestmark = somewhere_to_run
 
 SIZES = [(3, 1, 4, 32), (2, 5, 1, 32), (1, 1, 1, 64), (4, 70, 5, 64), (3, 65, 3, 128), (2, 33, 3, 256), (1, 17, 2, 512)]
 GPU_SIZES = [] if INTERPRETED else [(32, 440, 30, 256), (200, 129, 17, 64), (33, 301, 9, 512), (5, 1500, 61, 128)]
-
-
-@pytest.fixture(autouse=True)
-def _warnings_of_the_interpreter() -> Iterator[None]:
-    with warnings.catch_warnings():
-        if INTERPRETED:
-            warnings.simplefilter("ignore")
-        yield
 
 
 class Looks(nn.Module):
