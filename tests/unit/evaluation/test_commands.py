@@ -52,9 +52,11 @@ def test_a_command_of_another_kind_is_shown_as_it_is() -> None:
 
 def test_the_shipped_rows_come_from_the_commands_shown() -> None:
     shipped = read_results(SHIPPED)
-    assert len(commands_of(shipped)) < len(shipped)
+    shown = commands_of(shipped)
+    assert len(shown) < len(shipped)
     for row in shipped:
-        command = Command.parsed(row.command)
-        name = row.preset or row.reader
-        assert any(f"{command.corpora[0]} " in line and f"--reader {name} " in line for line in commands_of(shipped))
         assert "/tmp" not in row.command
+        if row.command not in shown:
+            command = Command.parsed(row.command)
+            name = row.preset or row.reader
+            assert any(f"{command.corpora[0]} " in line and f"--reader {name} " in line for line in shown)
