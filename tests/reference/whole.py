@@ -72,10 +72,8 @@ def reason(case: Case, weights: Weights, *, count: int, wide: bool, training: bo
         )
         for number in chosen
     ]
-    if fits:
-        for scores, number in zip(by_sentence, chosen, strict=True):
-            scores[:] = [score + fit(case, weights, case.candidates[number]) for score in scores]
-    evidence = softmax([scores[-1] for scores in by_sentence])
+    fitting = [fit(case, weights, case.candidates[number]) if fits else 0.0 for number in chosen]
+    evidence = softmax([scores[-1] + more for scores, more in zip(by_sentence, fitting, strict=True)])
     combined = combine(evidence, [extracted.probabilities[number] for number in chosen])
     return Reasoned(extracted, chosen, evidence, combined, by_sentence)
 

@@ -20,7 +20,7 @@ class Evidence:
     combined_log_probs: Float[Tensor, "batch hyp"]
     """log pi, with the Extractor's view taken in."""
     by_sentence: Float[Tensor, "batch hyp sent"]
-    """The score y of each hypothesis after every sentence."""
+    """The score y of each hypothesis after every sentence, without what else may speak for it."""
 
 
 @dataclass(frozen=True, kw_only=True)

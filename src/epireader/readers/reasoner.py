@@ -1,6 +1,6 @@
 """The Reasoner (section 3.3): tests every hypothesis against every sentence of the passage, in order."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -22,10 +22,7 @@ class Entailment:
 
     scores: Float[Tensor, "batch hyp"]
     by_sentence: Float[Tensor, "batch hyp sent"]
-
-    def plus(self, more: Float[Tensor, "batch hyp"]) -> "Entailment":
-        """The same with something added to each hypothesis, whatever has been read."""
-        return Entailment(self.scores + more, self.by_sentence + more[..., None])
+    """What was gathered after every sentence; how a hypothesis fits the blank is not among it."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +72,9 @@ class Reasoner(nn.Module):
             [similarity[..., None], sentences.transpose(1, 2), statements[:, :, None].expand(-1, -1, count, -1)], dim=-1
         )  # x_ik
         entailment = self._gather_evidence(steps, batch.sentence_mask)
-        return entailment if self.wanted is None else entailment.plus(self._fit(words, batch, answers))
+        if self.wanted is None:
+            return entailment
+        return replace(entailment, scores=entailment.scores + self._fit(words, batch, answers))
 
     def _read_sentences(
         self, words: Vectors, batch: Batch, answers: Float[Tensor, "batch hyp emb"]
