@@ -1,6 +1,5 @@
 """Everything a run can be told, and the presets."""
 
-import dataclasses
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -126,10 +125,6 @@ class Config:
             training=from_mapping(TrainingConfig, values.get("training", {}), "training"),
             books=from_mapping(BooksConfig, values["books"], "books") if "books" in values else None,
         )
-
-    def as_mapping(self) -> dict[str, Any]:
-        mapping = dataclasses.asdict(self)
-        return mapping if self.books else {name: part for name, part in mapping.items() if name != "books"}
 
 
 def presets() -> list[str]:

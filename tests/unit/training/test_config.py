@@ -160,7 +160,8 @@ def test_a_file_that_is_no_toml_is_named(tmp_path: Path, content: bytes) -> None
 def test_a_config_comes_back_from_the_mapping_it_gives() -> None:
     for name in presets():
         config = load_config(name, ["training.seed=7", "vocabulary.min_count=2"])
-        assert Config.from_mapping(config.as_mapping()) == config
+        said = {name: part for name, part in asdict(config).items() if part is not None}
+        assert Config.from_mapping(said) == config
 
 
 def test_the_epireader_is_the_reader_where_none_is_named() -> None:
