@@ -165,6 +165,17 @@ def test_settings_of_books_without_books_are_refused(corpus: Corpus, tmp_path: P
             tiny("as-reader", override)
 
 
+def test_a_report_shows_how_accuracy_grows_with_the_questions_asked(
+    corpus: Corpus, shelf: Shelf, tmp_path: Path
+) -> None:
+    pytest.importorskip("matplotlib")
+    run(corpus, shelf, tmp_path / "run", tiny("as-reader", *FEW))
+    out, pictures = tmp_path / "report.html", tmp_path / "pictures"
+    assert call("report", tmp_path / "run", "--out", out, "--png", pictures, "--device", "cpu") == 0
+    assert "Validation accuracy by training questions, %" in out.read_text(encoding="utf-8")
+    assert (pictures / "size.png").is_file()
+
+
 def test_books_are_prepared_and_trained_on_from_the_command_line(
     corpus: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
