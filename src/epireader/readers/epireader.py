@@ -103,6 +103,7 @@ class EpiReader(ReaderModule):
             log_probs=evidence,
             combined_log_probs=masked_log_softmax(evidence + log_probs, mask),  # log pi_k, eq. 4
             by_sentence=entailment.by_sentence,
+            fit=entailment.fit,
         )
 
     def loss(self, reading: Reading, batch: Batch) -> Loss:

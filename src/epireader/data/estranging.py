@@ -1,0 +1,49 @@
+"""Words made strangers at random while a reader is taught, so that it must read about them rather than remember them."""
+
+from dataclasses import replace
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from epireader.data.batches import Batch, first_appearance_ranks, keys_of, mixed
+from epireader.data.vocabulary import FIRST_STRANGER_ID, PAD_ID, Vocabulary
+
+STRANGER_DRAW = -1
+"""What is added to a question's key to draw its strangers; whatever else is drawn from that key adds 0 or more."""
+
+FINE = 2**53
+"""A share is drawn in parts of this size: as many as a float tells apart below 1."""
+
+NO_WORD = torch.iinfo(torch.int64).max
+
+
+def estranged(batch: Batch, shuffle: int | Int[Tensor, "*batch"], share: float, vocabulary: Vocabulary) -> Batch:
+    """The batch with about this share of its candidates turned into strangers, wherever in their question they stand.
+
+    A candidate of several words is left as it is. Which words are turned depends on the question's row, on `shuffle`
+    and on the word alone. Old and new strangers are numbered together, by first appearance.
+    """
+    parts = [batch.passage, batch.question, batch.candidates.flatten(1)]
+    words = torch.cat(parts, dim=1)
+    turned = _among(words, _drawn(batch, keys_of(batch.row, shuffle), share, vocabulary))
+    strange = turned | ((words >= FIRST_STRANGER_ID) & (words < vocabulary.first_word_id))
+    rank = first_appearance_ranks(words, strange)
+    words = torch.where(strange, FIRST_STRANGER_ID + rank % vocabulary.strangers, words)
+    passage, question, candidates = words.split([part.shape[1] for part in parts], dim=1)
+    return replace(batch, passage=passage, question=question, candidates=candidates.view(batch.candidates.shape))
+
+
+def _drawn(batch: Batch, key: Int[Tensor, " batch"], share: float, vocabulary: Vocabulary) -> Int[Tensor, "batch cand"]:
+    """The candidates to turn; `NO_WORD` in place of every other."""
+    word = batch.candidates[:, :, 0]
+    is_one_known_word = (word >= vocabulary.first_word_id) & (batch.candidates[:, :, 1:] == PAD_ID).all(dim=2)
+    draw = mixed(mixed(key + STRANGER_DRAW)[:, None] + word) & (FINE - 1)
+    return torch.where(is_one_known_word & (draw < round(share * FINE)), word, NO_WORD)
+
+
+def _among(values: Int[Tensor, "batch n"], chosen: Int[Tensor, "batch cand"]) -> Bool[Tensor, "batch n"]:
+    """Which values stand among those chosen in their row."""
+    chosen = chosen.sort(dim=1).values
+    place = torch.searchsorted(chosen, values).clamp(max=chosen.shape[1] - 1)
+    return chosen.gather(1, place) == values
