@@ -11,7 +11,7 @@ from running import Watch
 
 from epireader.data.batches import Batch
 from epireader.data.corpus import Corpus
-from epireader.data.estranging import estranged
+from epireader.data.estranging import estranged, names_in
 from epireader.data.fresh import FreshQuestions
 from epireader.data.vocabulary import Vocabulary
 from epireader.evaluation.predict import predict
@@ -129,7 +129,8 @@ def test_a_gpu_makes_the_same_questions_from_books_as_the_cpu() -> None:
     ]
     rows = made[0].rows_of_epoch(seed=1, epoch=2)
     here, there = (
-        estranged(one.cut(torch.from_numpy(rows), one.shape(rows), shuffle=5), 5, 0.5, known) for one in made
+        estranged(one.cut(torch.from_numpy(rows), one.shape(rows), shuffle=5), 5, 0.5, names_in(known).to(device), 64)
+        for one, device in zip(made, ("cpu", "cuda"), strict=True)
     )
     for field in fields(Batch):
         assert torch.equal(getattr(here, field.name), getattr(there, field.name).cpu()), field.name

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from epireader.data.batches import Batch, BatchCutter, plan_epoch
 from epireader.data.corpus import BadCorpus, Corpus
-from epireader.data.estranging import estranged
+from epireader.data.estranging import estranged, names_in
 from epireader.data.fresh import FreshQuestions
 from epireader.data.questions import Shape
 from epireader.data.shelf import Shelf
@@ -60,7 +60,8 @@ class TrainingBatches:
             else _given_in(corpus, vocabulary, processes.device)
         )
         self._shuffles = settings.shuffle_entities or books is not None
-        self._settings, self._processes, self._vocabulary = settings, processes, vocabulary
+        self._settings, self._processes = settings, processes
+        self._names, self._strangers = names_in(vocabulary).to(processes.device), vocabulary.strangers
 
     def sown_with(self, seed: int) -> "TrainingBatches":
         """The same questions in the order of another seed."""
@@ -96,7 +97,7 @@ class TrainingBatches:
     def cut(self, rows: Int[Tensor, " batch"], shape: Shape, shuffle: Int[Tensor, "*batch"]) -> Batch:
         batch = self._cutter.cut(rows, shape, shuffle=shuffle) if self._shuffles else self._cutter.cut(rows, shape)
         share = self._settings.strangers
-        return estranged(batch, shuffle, share, self._vocabulary) if share else batch
+        return estranged(batch, shuffle, share, self._names, self._strangers) if share else batch
 
 
 @runtime_checkable

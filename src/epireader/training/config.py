@@ -59,7 +59,7 @@ class TrainingConfig:
     shuffle_entities: bool = False
     """Whether the anonymous entities of CNN / Daily Mail trade names every time a question is read."""
     strangers: float = 0.0
-    """The share of candidates that are made strangers for a question, drawn anew every time it is read."""
+    """The share of names among the candidates that are made strangers for a question, drawn anew every time it is read."""
     precision: str = "tf32"
     """fp32, tf32 (the GPU's faster fp32) or bf16 (mixed)."""
     log_every: int = 100
