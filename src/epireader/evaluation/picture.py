@@ -13,7 +13,8 @@ SLIDE = (13.333, 7.5)
 INK, GREY, PALE, BLUE = "#22262b", "#767d87", "#e3e6ea", "#1f5fa8"
 RING: dict[str, Any] = {"marker": "o", "color": INK, "markersize": 9, "markeredgewidth": 1.6, "linewidth": 0}
 POINT: dict[str, Any] = {"marker": "o", "color": BLUE, "markersize": 8, "linewidth": 0}
-LONGEST_NAME = 30
+LARGE_NAME, LONGEST_NAME = 30, 50
+"""Letters: of a name in large type, and of any name."""
 TITLE = "The EpiReader and the readers it was compared with"
 SUBTITLE = "Test accuracy, %. Rebuilt sets (-R) are not the official ones: compare filled points with each other only."
 FOOTNOTE = "Bars: standard deviation over seeds.  *: training was not finished."
@@ -36,12 +37,14 @@ class Panel:
         return line.cells.get(column) if line and column else None
 
     def places(self) -> set[Place]:
-        """Rows it has a point in. What came after the paper is left to the table, or a slide would not hold it."""
+        """Rows it has a point in. What came after the paper, and the Extractors of readers that were changed, are left to
+        the table, or a slide would not hold them."""
         both = (self.published, self.measured)
         return {
             place
             for place, line in self.part.lines.items()
-            if not line.later and any((cell := self.cell(place, column)) and cell.test for column in both)
+            if not (line.later or (place.changes and not place.stage))
+            and any((cell := self.cell(place, column)) and cell.test for column in both)
         }
 
 
@@ -61,18 +64,19 @@ def draw(parts: Sequence[Part], path: Path) -> None:
         _draw_panel(axis, panel, list(rows))
         labels = axis.set_yticks(range(len(rows)), rows.values() if number == 1 else [""] * len(rows), color=INK)
         for label in (tick.label1 for tick in labels):
-            weight = "bold" if label.get_text().startswith("EpiReader") else None
-            label.set(fontsize=9.5 if "\n" in label.get_text() else 12, weight=weight)
-    figure.subplots_adjust(left=0.205, right=0.99, top=0.79, bottom=0.075, wspace=0.05)
+            large = len(label.get_text()) <= LARGE_NAME
+            weight = "bold" if large and label.get_text().startswith("EpiReader") else None
+            label.set(fontsize=12 if large else 8, weight=weight)
+    figure.subplots_adjust(left=0.235, right=0.99, top=0.79, bottom=0.075, wspace=0.05)
     _write_titles(figure)
     with written_beside(path) as beside:
         figure.savefig(beside, format="png")
 
 
 def _short(name: str) -> str:
-    """A name that fits beside its points; what a reader was changed in goes below it where both do not fit."""
-    lines = name.split(", ", 1) if len(name) > LONGEST_NAME else [name]
-    return "\n".join(line if len(line) <= LONGEST_NAME else line[: LONGEST_NAME - 1] + "…" for line in lines)
+    """A name that fits beside its points; a changed setting goes by its last name."""
+    name = ", ".join(part.split(".", 1)[-1] if "=" in part else part for part in name.split(", "))
+    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
 
 
 def _panels(part: Part) -> list[Panel]:
