@@ -36,7 +36,8 @@ def training_row(config: Config, corpus: Corpus, clock: Clock, *, steps: int = 1
     size, device = config.training.batch_size, clock.device
     model, processes = fresh_model(config, corpus, device), Processes(0, 1, device)
     name, rival = rival_of(model)
-    theirs = rival_step(rival, cutting(corpus.questions("train"), model, device))
+    half = config.training.precision == "bf16"
+    theirs = rival_step(rival, cutting(corpus.questions("train"), model, device), half=half)
     batches = TrainingBatches(corpus, model.vocabulary, config.training, processes)
     optimizer = make_optimizer(model.module.parameters(), 1e-3)
     ours = make_step(model, model.module.train(), optimizer, batches, config.training, processes)

@@ -78,13 +78,16 @@ def as_text(example: Example) -> tuple[list[str], Asked]:
     return [" ".join(words) for words in example.sentences], asked
 
 
-def rival_step(rival: nn.Module, cut: Callable[[np.ndarray], Batch]) -> Callable[[np.ndarray], None]:
-    """A step of training as one writes it by hand."""
+def rival_step(rival: nn.Module, cut: Callable[[np.ndarray], Batch], *, half: bool) -> Callable[[np.ndarray], None]:
+    """A step of training as one writes it by hand, in half precision or not."""
     optimizer = torch.optim.Adam(rival.parameters(), lr=1e-3)
 
     def step(rows: np.ndarray) -> None:
         rival.train()
-        rival.loss(cut(rows)).backward()
+        batch = cut(rows)
+        with torch.autocast(batch.passage.device.type, dtype=torch.bfloat16, enabled=half):
+            loss = rival.loss(batch)
+        loss.backward()
         optimizer.step()
         optimizer.zero_grad()
 

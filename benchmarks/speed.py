@@ -23,6 +23,7 @@ from epireader.training.config import load_config
 from epireader.training.loop import set_precision
 from epireader.training.processes import choose_device
 
+HALF = "training.precision=bf16"
 TINY = ("model.embedding_dim=32", "model.hidden_dim=16")
 
 
@@ -37,12 +38,14 @@ class Sizes:
     passage: int = 20
     """Sentences of all other passages: some 440 words."""
     together: tuple[int, ...] = ()
+    half: bool = False
+    """Whether training is measured in half precision too, for the rivals as well."""
     cnn: bool = False
 
 
 ON_A_CPU = Sizes(batches=(1, 4, 16, 32), sentences=(5, 10, 20, 40))
-ON_A_GPU = Sizes((8, 32, 128, 512, 1024), (5, 10, 20, 40, 80), together=(3, 7), cnn=True)
-QUICK = Sizes((1, 4), (2, 4), at_once=4, passage=4, together=(2,))
+ON_A_GPU = Sizes((8, 32, 128, 512, 1024), (5, 10, 20, 40, 80), together=(3, 7), half=True, cnn=True)
+QUICK = Sizes((1, 4), (2, 4), at_once=4, passage=4, together=(2,), half=True)
 
 
 def main() -> None:
@@ -76,6 +79,9 @@ def measure(sizes: Sizes, overrides: list[str], clock: Clock, folder: Path) -> t
         "training": training_row(config, corpus, clock, steps=steps),
         "training, AS Reader": training_row(attention_sum, corpus, clock, steps=steps),
     }
+    if sizes.half:
+        halved = load_config("cbt-ne", [*overrides, HALF])
+        rows["training, bf16"] = training_row(halved, corpus, clock, steps=steps)
     model = fresh_model(config, corpus, clock.device)
     by_size = {"batch size": over_batch_sizes(model, sizes, clock), "words": over_lengths(model, sizes, clock)}
     rows |= {f"evaluation, batch {size}": row for size, row in by_size["batch size"].items()}
@@ -86,7 +92,8 @@ def measure(sizes: Sizes, overrides: list[str], clock: Clock, folder: Path) -> t
         rows[f"{count} readers trained together"] = together_row(config, corpus, clock, count)
     if sizes.cnn:
         longer = corpus_in(folder / "cnn", [random_example(seed, 36) for seed in range(needed)])
-        rows["training, CNN preset"] = training_row(load_config("cnn", overrides), longer, clock, steps=steps)
+        for name, more in (("training, CNN preset", []), ("training, CNN preset, bf16", [HALF])):
+            rows[name] = training_row(load_config("cnn", [*overrides, *more]), longer, clock, steps=steps)
     return rows, by_size
 
 

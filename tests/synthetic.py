@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import cycle, islice
 
 import numpy as np
 from builders import example
@@ -23,17 +24,27 @@ CALLS = {
 SIDES = ("red", "dry", "old", "big", "sad", "new")
 COLOURS = ("red", "blue", "green", "white", "black", "pink")
 NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight")
+FILLERS = ("and", "here", "now", "often", "so", "soon", "still", "then", "too", "very")
 ENTITIES = tuple(f"@entity{n}" for n in range(500))
 
 
 def pointing(random: np.random.Generator) -> Example:
-    """`Ann has the cup .` and so on, and where the cup is: found by comparing all of the passage with the question."""
-    people = some(random, NAMES, int(random.integers(3, 6)))
+    """`@entity31 has the cup .` and so on, and where the cup is: so many names that only pointing at one can tell it."""
+    people = some(random, ENTITIES, int(random.integers(3, 6)))
     things = some(random, THINGS, len(people))
     right = int(random.integers(len(people)))
     sentences = [f"{person} has the {thing} ." for person, thing in zip(people, things, strict=True)]
     sentences.insert(int(random.integers(len(people))), f"{random.choice(people)} sat .")
     return example(sentences, f"The {things[right]} is with {BLANK} .", people, people[right])
+
+
+def together(random: np.random.Generator) -> Example:
+    """`so @entity31 very @entity7 now` and so on, with no full stops: which name shares a sentence with the question's?"""
+    entities = some(random, ENTITIES, 8)
+    people, asked = entities[:4], entities[4:]
+    words = [some(random, (*pair, *random.choice(FILLERS, 3)), 5) for pair in zip(people, asked, strict=True)]
+    sentences = some(random, [*map(" ".join, words), f"{random.choice(people)} sat"], 5)
+    return example(sentences, f"{asked[0]} is with {BLANK}", some(random, people, 4), people[0])
 
 
 def windows(random: np.random.Generator) -> Example:
@@ -62,12 +73,30 @@ def keyed(random: np.random.Generator) -> Example:
     return example(one_again(random, sentences, numbers), f"{BLANK} was {colours[right]}", NUMBERS, numbers[right])
 
 
-def crossing(random: np.random.Generator) -> Example:
-    """`red cup five`, `blue cup two` and so on: either word of the question leaves two numbers, only both leave one."""
-    pairs = some(random, [f"{colour} {thing}" for colour in COLOURS[:2] for thing in THINGS[:2]], 4)
-    numbers, right = some(random, NUMBERS, 4), int(random.integers(4))
-    sentences = [f"{pair} {number}" for pair, number in zip(pairs, numbers, strict=True)]
-    return example(one_again(random, sentences, numbers), f"{pairs[right]} {BLANK}", NUMBERS, numbers[right])
+def link(random: np.random.Generator) -> Example:
+    """`cup five` and so on among as many `red cup`: which number stands with the cup?"""
+    sentences, (_, thing, number) = chained(random)
+    return example(one_again(random, sentences, NUMBERS[:4]), f"{BLANK} {thing}", NUMBERS[:4], number)
+
+
+def first_link(random: np.random.Generator) -> Example:
+    """What is red?"""
+    sentences, (colour, thing, _) = chained(random)
+    return example(one_again(random, sentences, THINGS[:4]), f"{BLANK} {colour}", THINGS[:4], thing)
+
+
+def chain(random: np.random.Generator) -> Example:
+    """Which number stands with what is red? Where to look for it is known only to one who has looked for the red thing."""
+    sentences, (colour, _, number) = chained(random)
+    return example(one_again(random, sentences, NUMBERS[:4]), f"{BLANK} {colour} then", NUMBERS[:4], number)
+
+
+def chained(random: np.random.Generator) -> tuple[list[str], tuple[str, str, str]]:
+    """`red cup`, `cup five` and so on in any order, and the words of one of the four chains."""
+    chains = list(zip(*(some(random, words[:4], 4) for words in (COLOURS, THINGS, NUMBERS)), strict=True))
+    colour_of = [f"{colour} {thing}" for colour, thing, _ in chains]
+    number_of = [f"{thing} {number}" for _, thing, number in chains]
+    return some(random, colour_of + number_of, 8), chains[0]
 
 
 def renamed(random: np.random.Generator) -> Example:
@@ -85,28 +114,44 @@ def one_again(random: np.random.Generator, sentences: list[str], answers: Sequen
     return [*sentences[:place], f"and {random.choice(answers)}", *sentences[place:]]
 
 
+Maker = Callable[[np.random.Generator], Example]
+
+
 @dataclass(frozen=True)
 class Task:
     """Questions of one sort, and how often a guess is right."""
 
-    make: Callable[[np.random.Generator], Example]
+    make: Maker
     chance: float
+    leading_up: tuple[Maker, ...] = ()
+    """Easier questions that a lesson holds as many of."""
 
     def questions(self, count: int, seed: int) -> Questions:
-        random, builder = np.random.default_rng(seed), QuestionsBuilder()
-        for _ in range(count):
-            builder.add(self.make(random))
-        return builder.build()
+        return made((self.make,), count, seed)
+
+    def lesson(self, count: int, seed: int) -> Questions:
+        """Questions to learn from."""
+        return made((self.make, *self.leading_up), count, seed)
 
 
 TASKS = {
     "pointing": Task(pointing, 0.26),
+    "together": Task(together, 0.25),
     "windows": Task(windows, 0.25),
     "next words": Task(next_words, 0.25),
     "keyed": Task(keyed, 1 / 3),
-    "crossing": Task(crossing, 0.25),
+    "link": Task(link, 0.25),
+    "chain": Task(chain, 0.25, leading_up=(first_link, link)),
     "renamed": Task(renamed, 0.25),
 }
+
+
+def made(makers: Sequence[Maker], count: int, seed: int) -> Questions:
+    """So many questions, by each of the makers in turn."""
+    random, builder = np.random.default_rng(seed), QuestionsBuilder()
+    for maker in islice(cycle(makers), count):
+        builder.add(maker(random))
+    return builder.build()
 
 
 def some(random: np.random.Generator, words: Sequence[str], count: int) -> list[str]:

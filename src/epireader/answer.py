@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from statistics import fmean
 
 import numpy as np
 import torch
@@ -56,6 +57,8 @@ class Answer:
     """How much each word of the passage was looked at; the same for all answers to a question."""
     evidence: tuple[float, ...] | None
     """The Reasoner's score after each sentence, the last one deciding; None where e is."""
+    fits_blank: float | None
+    """How well it fits the words around the blank, which is added to the last score; None if the reader does not ask."""
 
 
 @dataclass(frozen=True)
@@ -221,10 +224,20 @@ def _ranked(story: Story, candidates: Sequence[Words], views: Sequence[View], to
     for n in np.lexsort((-p, -pi))[:top].tolist():
         words = candidates[n]
         tests = [view.tested[n] for view in views if n in view.tested]  # e is the mean of those who tested it
-        e = sum(test.e for test in tests) / len(tests) if tests else None
+        e = fmean(test.e for test in tests) if tests else None
         evidence = _listed([test.by_sentence for test in tests if test.by_sentence is not None])
+        fits = [test.fit for test in tests if test.fit is not None]
         answers.append(
-            Answer(" ".join(words), float(p[n]), e, float(pi[n]), story.mentions(words), attention, evidence)
+            Answer(
+                text=" ".join(words),
+                p=float(p[n]),
+                e=e,
+                pi=float(pi[n]),
+                mentions=story.mentions(words),
+                attention=attention,
+                evidence=evidence,
+                fits_blank=fmean(fits) if fits else None,
+            )
         )
     return answers
 

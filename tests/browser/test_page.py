@@ -60,6 +60,23 @@ def test_the_passage_is_shaded_where_the_extractor_looked(visit: Any) -> None:
     assert page.locator(".word.hypothesis").all_inner_texts().count("clog") == page.locator(".word.hypothesis").count()
 
 
+def test_the_chosen_hypothesis_says_how_it_fits_the_blank(visit: Any) -> None:
+    page = visit.open()
+    visit.ask()
+    said = set()
+    for card in page.locator(".hypothesis-card").all():
+        card.click()
+        said.add(page.inner_text("#fit").replace("\n", " "))
+    assert len(said) > 5
+    assert all(
+        re.fullmatch(r"(▲ \d+\.\d\d fits the blank better|▼ \d+\.\d\d fits the blank worse) than .*", one)
+        for one in said
+    )
+    assert {one[0] for one in said} == {"▲", "▼"}
+    page.click("text=Extractor alone")
+    assert page.locator("#fit").is_hidden()
+
+
 def test_lines_lead_from_the_chosen_hypothesis_to_sentences_that_moved_it(visit: Any) -> None:
     page = visit.open()
     visit.ask()

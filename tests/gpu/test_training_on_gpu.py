@@ -11,6 +11,7 @@ from running import Watch
 
 from epireader.data.batches import Batch
 from epireader.data.corpus import Corpus
+from epireader.data.estranging import estranged, names_in
 from epireader.data.fresh import FreshQuestions
 from epireader.data.vocabulary import Vocabulary
 from epireader.evaluation.predict import predict
@@ -121,20 +122,25 @@ def test_readers_trained_at_once_are_those_trained_alone(tmp_path: Path, preset:
 def test_a_gpu_makes_the_same_questions_from_books_as_the_cpu() -> None:
     random = np.random.default_rng(0)
     shelf = shelf_of([small_book(random, sentences=200) for _ in range(3)], sentence_limit=4)
+    known = Vocabulary(("the", "Ann", "axe", "Bob"))
     made = [
-        FreshQuestions(shelf, Vocabulary(("the", "Ann")), device, questions=300, about_names=150, max_words=1000)
+        FreshQuestions(shelf, known, device, questions=300, about_names=150, max_words=1000)
         for device in ("cpu", "cuda")
     ]
     rows = made[0].rows_of_epoch(seed=1, epoch=2)
-    here, there = (one.cut(torch.from_numpy(rows), one.shape(rows), shuffle=5) for one in made)
+    here, there = (
+        estranged(one.cut(torch.from_numpy(rows), one.shape(rows), shuffle=5), 5, 0.5, names_in(known).to(device), 64)
+        for one, device in zip(made, ("cpu", "cuda"), strict=True)
+    )
     for field in fields(Batch):
         assert torch.equal(getattr(here, field.name), getattr(there, field.name).cpu()), field.name
 
 
-def test_replayed_steps_ask_new_questions_of_the_books(tmp_path: Path) -> None:
+@pytest.mark.parametrize("strangers", [0.0, 0.5])
+def test_replayed_steps_ask_new_questions_of_the_books(tmp_path: Path, strangers: float) -> None:
     corpus, processes = toy_corpus(tmp_path / "corpus"), Processes(0, 1, torch.device("cuda"))
     shelf = shelf_of([household_book(np.random.default_rng(n), f"{n}") for n in range(9)])
-    config = load_config("as-reader", SMALL)
+    config = load_config("as-reader", [*SMALL, f"training.strangers={strangers}"])
     set_precision("fp32", processes.device)
     losses: dict[bool, list[float]] = {}
     for replay in (True, False):

@@ -12,8 +12,9 @@ from epireader.cli.main import cli
 STORY, QUESTION = DEMONSTRATION
 
 
-def run(*arguments: str, text: str | None = None) -> Result:
-    return CliRunner().invoke(cli, ["answer", *arguments], input=text, catch_exceptions=False)
+def run(*arguments: str, text: str | None = None, columns: int = 140) -> Result:
+    env = {"COLUMNS": str(columns)}
+    return CliRunner().invoke(cli, ["answer", *arguments], input=text, env=env, catch_exceptions=False)
 
 
 def test_the_demonstration_prints_ranked_hypotheses_with_p_e_and_pi() -> None:
@@ -30,7 +31,7 @@ def test_json_is_one_object_on_one_line() -> None:
     record = json.loads(result.stdout)
     assert result.stdout.count("\n") == 1
     assert record["answers"][0]["text"] == "clog"
-    assert set(record["answers"][0]) == {"text", "p", "e", "pi", "mentions", "evidence"}
+    assert set(record["answers"][0]) == {"text", "p", "e", "pi", "mentions", "evidence", "fits_blank"}
     assert len(record["answers"]) == 3
 
 
@@ -59,6 +60,27 @@ def test_an_explanation_shows_the_passage_the_hypotheses_and_the_evidence() -> N
     assert "p, Extractor" in result.stdout
     heading = next(line for line in result.stdout.splitlines() if "after the sentence" in line)
     assert heading.split()[:4] == ["clog", "moved", "hollow", "moved"]
+
+
+def test_an_explanation_shows_how_each_hypothesis_fits_the_blank() -> None:
+    answers = json.loads(run("--demo", "--json").stdout)["answers"]
+    lines = run("--demo", "--explain").stdout.splitlines()
+    first = next(n for n, line in enumerate(lines) if line.split()[-3:] == ["fits", "the", "blank"])
+    shown = [line.split()[-1] for line in lines[first + 1 : first + 1 + len(answers)]]
+    assert shown == [f"{answer['fits_blank']:+.2f}" for answer in answers]
+
+
+def test_hypotheses_stand_on_a_line_each_even_where_lines_are_short() -> None:
+    lines = run("--demo", "--explain", columns=80).stdout.splitlines()
+    first = next(n for n, line in enumerate(lines) if line.startswith("clog "))
+    assert all(len(line.split()) == 8 for line in lines[first : first + 10])
+    assert not any("…" in line for line in lines[first - 1 : first + 10])
+
+
+def test_a_reader_that_does_not_ask_how_words_fit_the_blank_says_nothing_of_it() -> None:
+    asked = ("--demo", "--model", "most-frequent")
+    assert "fits the blank" not in run(*asked, "--explain").stdout
+    assert all("fits_blank" not in answer for answer in json.loads(run(*asked, "--json").stdout)["answers"])
 
 
 def test_the_bundled_stories_can_be_listed() -> None:

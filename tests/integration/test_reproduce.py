@@ -271,4 +271,4 @@ def test_readers_taught_by_books_have_rows_of_their_own(corpus: Path, tmp_path: 
     assert len(lines_of(tmp_path / "out")) == 3, "what is there is not made again"
     capfd.readouterr()
     assert call("table", tmp_path / "out") == 0
-    assert "AS Reader, with more books" in capfd.readouterr().out
+    assert "AS Reader, with homes" in capfd.readouterr().out

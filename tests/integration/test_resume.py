@@ -195,9 +195,10 @@ def test_entities_that_trade_names_go_on_trading_them_the_same(tmp_path: Path, m
         ("stanford", "training.optimizer=sgd"),
         ("deep-lstm", "training.optimizer=sgd"),
         ("as-reader", "training.average=0.9"),
+        ("as-reader", "training.strangers=0.5"),
     ],
 )
-def test_a_run_with_dropout_plain_gradient_descent_or_mean_weights_goes_on_bit_by_bit(
+def test_a_run_with_dropout_plain_gradient_descent_mean_weights_or_random_strangers_goes_on_bit_by_bit(
     corpus: Path, tmp_path: Path, preset: str, setting: str
 ) -> None:
     config = tiny(preset, "training.max_epochs=2", setting, EVERY_STEP)

@@ -41,6 +41,7 @@ def test_the_right_answer_comes_first_with_its_places(app: Any, reader: Reader) 
     assert len(body.attention) == len(body.words)
     assert body.answers[0].evidence is not None
     assert len(body.answers[0].evidence) == len(body.sentences)
+    assert all(answer.fits_blank is not None for answer in body.answers)
 
 
 def test_many_questions_on_one_passage_are_answered_in_order(app: Any, reader: Reader) -> None:

@@ -79,7 +79,7 @@ def test_a_reader_learns_from_books_alone(corpus: Corpus, shelf: Shelf, tmp_path
 
 
 def test_a_run_stopped_in_mid_epoch_goes_on_bit_by_bit(corpus: Corpus, shelf: Shelf, tmp_path: Path) -> None:
-    config = tiny("cbt-ne", *FEW, "training.checkpoint_minutes=1000")
+    config = tiny("cbt-ne", *FEW, "training.checkpoint_minutes=1000", "training.strangers=0.3")
     run(corpus, shelf, tmp_path / "whole", config)
     for at in (2, STEPS, STEPS):
         with pytest.raises(Interrupted):
@@ -127,7 +127,8 @@ def test_the_words_come_from_the_books_and_the_training_questions(corpus: Corpus
 
 
 def test_readers_trained_at_once_become_what_they_become_alone(corpus: Corpus, shelf: Shelf, tmp_path: Path) -> None:
-    configs = {tmp_path / f"{seed}": tiny("as-reader", *FEW, f"training.seed={seed}") for seed in (3, 4)}
+    settings = (*FEW, "training.strangers=0.3")
+    configs = {tmp_path / f"{seed}": tiny("as-reader", *settings, f"training.seed={seed}") for seed in (3, 4)}
     together = train_at_once(corpus, configs, tmp_path / "standing.safetensors", HERE, Watch(), shelf=shelf)
     for (folder, config), progress in zip(configs.items(), together.values(), strict=True):
         alone = run(corpus, shelf, tmp_path / f"alone-{folder.name}", config)
@@ -162,6 +163,17 @@ def test_settings_of_books_without_books_are_refused(corpus: Corpus, tmp_path: P
     ):
         with pytest.raises(BadSetting, match=words):
             tiny("as-reader", override)
+
+
+def test_a_report_shows_how_accuracy_grows_with_the_questions_asked(
+    corpus: Corpus, shelf: Shelf, tmp_path: Path
+) -> None:
+    pytest.importorskip("matplotlib")
+    run(corpus, shelf, tmp_path / "run", tiny("as-reader", *FEW))
+    out, pictures = tmp_path / "report.html", tmp_path / "pictures"
+    assert call("report", tmp_path / "run", "--out", out, "--png", pictures, "--device", "cpu") == 0
+    assert "Validation accuracy by training questions, %" in out.read_text(encoding="utf-8")
+    assert (pictures / "size.png").is_file()
 
 
 def test_books_are_prepared_and_trained_on_from_the_command_line(

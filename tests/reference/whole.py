@@ -30,6 +30,8 @@ class Reasoned:
     combined: Vector
     """pi_k"""
     by_sentence: Matrix
+    fit: Vector
+    """What is added to the last of those scores for how a hypothesis fits the blank."""
 
     @property
     def final(self) -> Vector:
@@ -75,7 +77,7 @@ def reason(case: Case, weights: Weights, *, count: int, wide: bool, training: bo
     fitting = [fit(case, weights, case.candidates[number]) if fits else 0.0 for number in chosen]
     evidence = softmax([scores[-1] + more for scores, more in zip(by_sentence, fitting, strict=True)])
     combined = combine(evidence, [extracted.probabilities[number] for number in chosen])
-    return Reasoned(extracted, chosen, evidence, combined, by_sentence)
+    return Reasoned(extracted, chosen, evidence, combined, by_sentence, fitting)
 
 
 def training_losses(

@@ -39,13 +39,13 @@ WORDS = (
 )
 
 
-def reader(*seeds: int, kind: str = "epireader") -> Reader:
+def reader(*seeds: int, kind: str = "epireader", fits_blank: bool = False) -> Reader:
     """A small reader with random weights, one member a seed."""
     members = []
     for seed in seeds or (0,):
         torch.manual_seed(seed)
         settings = (
-            EpiReaderConfig(embedding_dim=8, hidden_dim=6, filters=4, reasoner_hidden_dim=3)
+            EpiReaderConfig(embedding_dim=8, hidden_dim=6, filters=4, reasoner_hidden_dim=3, fits_blank=fits_blank)
             if kind == "epireader"
             else AttentionSumConfig(embedding_dim=8, hidden_dim=6)
         )
@@ -85,6 +85,25 @@ def test_there_is_evidence_after_every_sentence_and_the_last_decides() -> None:
     assert all(len(a.evidence) == len(story.sentences) == 3 for a in answers)
     last = np.array([a.evidence[-1] for a in answers])
     assert np.allclose(np.exp(last) / np.exp(last).sum(), [a.e for a in answers], atol=1e-5)
+
+
+def test_where_it_is_asked_how_a_word_fits_the_blank_that_and_the_last_sentence_decide() -> None:
+    answers = reader(fits_blank=True).answer(TEXT, QUESTION)
+    fits = np.array([a.fits_blank for a in answers])
+    assert len({*fits.tolist()}) == len(answers)
+    scores = np.array([a.evidence[-1] for a in answers]) + fits
+    assert np.allclose(np.exp(scores) / np.exp(scores).sum(), [a.e for a in answers], atol=1e-5)
+    assert all(a.fits_blank is None for a in reader().answer(TEXT, QUESTION)), "this one does not ask"
+    assert reader(fits_blank=True).answer(TEXT, QUESTION, top=100)[-1].fits_blank is None, "it was not tested"
+
+
+def test_members_that_ask_how_a_word_fits_give_their_mean() -> None:
+    one, other = (
+        {a.text: a.fits_blank for a in reader(n, fits_blank=True).answer(TEXT, QUESTION, ["Tom", "Ann"])}
+        for n in (1, 2)
+    )
+    for answer in reader(1, 2, fits_blank=True).answer(TEXT, QUESTION, ["Tom", "Ann"]):
+        assert answer.fits_blank == pytest.approx((one[answer.text] + other[answer.text]) / 2, abs=1e-5)
 
 
 def test_a_story_asked_twice_answers_as_if_read_anew() -> None:

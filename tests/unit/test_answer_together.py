@@ -69,7 +69,7 @@ def agree(together: list[Answer], alone: list[Answer], *, why: bool = True) -> N
     assert [answer.text for answer in together] == [answer.text for answer in alone]
     for one, other in zip(together, alone, strict=True):
         assert one.mentions == other.mentions
-        for name in ("p", "e", "pi", *(("attention", "evidence") if why else ())):
+        for name in ("p", "e", "pi", *(("attention", "evidence", "fits_blank") if why else ())):
             expected = getattr(other, name)
             if expected is None:
                 assert getattr(one, name) is None
@@ -87,7 +87,7 @@ def test_different_stories_read_in_one_pass_are_answered_as_one_by_one(kinds: tu
     assert sizes == [len(ASKED)]
     for (number, asked), answers in zip(ASKED, together, strict=True):
         agree(answers, one.answer(TEXTS[number], asked.question, asked.candidates, top=100), why=why)
-        assert why or all(answer.attention is None and answer.evidence is None for answer in answers)
+        assert why or all(answer.attention is answer.evidence is answer.fits_blank is None for answer in answers)
 
 
 @pytest.mark.parametrize("name", ["most-frequent", "last-mentioned"])

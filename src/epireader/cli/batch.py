@@ -80,7 +80,8 @@ def answer_lines(reader: "Reader", lines: list[bytes], first: int, top: int | No
 def answer_record(answer: "Answer") -> dict[str, Any]:
     """An answer for a script. The attention on every word, which takes most room, is left out."""
     record = asdict(answer)
-    return {key: value for key, value in record.items() if key != "attention" and (key != "evidence" or value)}
+    del record["attention"]
+    return {key: value for key, value in record.items() if value is not None or key not in ("evidence", "fits_blank")}
 
 
 def whole_lines(part: Path) -> int:

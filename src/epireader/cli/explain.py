@@ -10,7 +10,8 @@ from rich.text import Text
 if TYPE_CHECKING:
     from epireader.answer import Answer, Story
 
-BAR_WIDTH = 20
+BAR_WIDTH = 10
+"""Three bars and their figures stand on a line of 80 characters."""
 SHADES = ("", "on grey15", "on grey27", "on dark_goldenrod", "bold black on gold1")
 MARKS = ("", "", "", "*", "**")
 """Attention where there is no colour: after the word."""
@@ -51,9 +52,14 @@ def hypothesis_table(answers: list["Answer"]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("hypothesis")
     for heading in ("p, Extractor", "e, Reasoner", "pi, both"):
-        table.add_column(heading)
+        table.add_column(heading, no_wrap=True)
+    asks_fit = any(answer.fits_blank is not None for answer in answers)
+    if asks_fit:
+        table.add_column("fits the blank", justify="right")
     for answer in answers:
-        table.add_row(Text(answer.text), bar(answer.p, "cyan"), bar(answer.e, "magenta"), bar(answer.pi, "green"))
+        fit = "-" if answer.fits_blank is None else f"{answer.fits_blank:+.2f}"
+        bars = (bar(answer.p, "cyan"), bar(answer.e, "magenta"), bar(answer.pi, "green"))
+        table.add_row(Text(answer.text), *bars, *([fit] if asks_fit else []))
     return table
 
 

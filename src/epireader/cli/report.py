@@ -129,14 +129,15 @@ def curve_of(model: str) -> "Curve | None":
 
     from epireader.evaluation.curves import BadMetrics, learning_curve
     from epireader.readers.floors import is_floor
-    from epireader.readers.saved import find_model
+    from epireader.readers.saved import find_model, read_record
     from epireader.training.run import Run
 
     if is_floor(model):
         return None
     folder = find_model(model)
     try:
-        return learning_curve(Run(folder, writes=False).read_metrics())
+        lines = Run(folder, writes=False).read_metrics()
+        return learning_curve(lines, read_record(folder)) if lines else None
     except (BadMetrics, JSONDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{folder / 'metrics.jsonl'} is damaged ({error})") from None
 

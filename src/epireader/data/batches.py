@@ -171,10 +171,8 @@ class EntityNames:
         """The batch with a permutation of entities for each question that depends on its row and `shuffle` alone."""
         if not len(self._entities):
             return batch
-        salt = mixed(torch.as_tensor(shuffle, device=batch.row.device))
-        keys = mixed(
-            mixed(batch.row.long() + salt)[:, None] + torch.arange(len(self._entities), device=batch.row.device)
-        )
+        numbers = torch.arange(len(self._entities), device=batch.row.device)
+        keys = mixed(keys_of(batch.row, shuffle)[:, None] + numbers)
         renamed = self._identity.repeat(len(batch), 1)
         renamed[:, self._entities] = self._entities[keys.argsort(dim=1)]
         return replace(
@@ -212,6 +210,11 @@ def first_appearance_ranks(values: Int[Tensor, "batch n"], mask: Bool[Tensor, "b
     ranks_in_order = rank_at_first.gather(1, order.gather(1, group_start))
     ranks = torch.zeros_like(ranks_in_order).scatter(1, order, ranks_in_order)
     return torch.where(mask, ranks, 0)
+
+
+def keys_of(rows: Int[Tensor, " batch"], shuffle: int | Int[Tensor, "*batch"]) -> Int[Tensor, " batch"]:
+    """The number from which everything is drawn for a question: one `shuffle` for all of them, or one for each."""
+    return mixed(rows.long() + mixed(torch.as_tensor(shuffle, device=rows.device)))
 
 
 def mixed(values: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Int, UInt8
 from torch import Tensor
 
-from epireader.data.batches import Batch, Encoder, lay_end_to_end, mixed
+from epireader.data.batches import Batch, Encoder, keys_of, lay_end_to_end, mixed
 from epireader.data.example import BLANK
 from epireader.data.questions import ANSWER_OUTSIDE, LEXICON_START, Shape
 from epireader.data.ragged import runs
@@ -67,7 +67,7 @@ class FreshQuestions:
     ) -> Batch:
         """The questions `rows` as a batch of the given shape, other ones for every number `shuffle`."""
         rows = rows.to(self._device)
-        key = mixed(rows + mixed(torch.as_tensor(0 if shuffle is None else shuffle, device=self._device)))
+        key = keys_of(rows, 0 if shuffle is None else shuffle)
         window = rows % len(self._windows)
         about_name = window < self._windows.names
         asked = self._asked[window]

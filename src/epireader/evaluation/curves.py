@@ -22,6 +22,8 @@ class Curve:
     """The Extractor's part in it, where there are several parts."""
     accuracy: tuple[Point, ...]
     extractor_accuracy: tuple[Point, ...]
+    asked: tuple[int, ...] = ()
+    """How many questions had been asked at each point of `accuracy`, where every epoch asks new ones: those of books."""
 
     @property
     def best(self) -> Point:
@@ -29,8 +31,8 @@ class Curve:
         return max(self.accuracy, key=lambda point: point[1])
 
 
-def learning_curve(lines: Sequence[Mapping[str, Any]]) -> Curve | None:
-    """The curve of a run; None where no epoch was finished."""
+def learning_curve(lines: Sequence[Mapping[str, Any]], record: Mapping[str, Any] | None = None) -> Curve | None:
+    """The curve of a run with this config.json; None where no epoch was finished."""
     if not all(isinstance(line, Mapping) for line in lines):
         raise BadMetrics("no run writes such lines")
     trained = [line for line in lines if line.get("kind") == "train"]
@@ -44,6 +46,7 @@ def learning_curve(lines: Sequence[Mapping[str, Any]]) -> Curve | None:
             extractor_loss=_points([line for line in trained if "extractor" in line], "extractor", steps),
             accuracy=_points(validated, "accuracy", steps),
             extractor_accuracy=_points(validated, "extractor", steps),
+            asked=_asked(validated, record or {}),
         )
     except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
         raise BadMetrics(f"no run writes such lines: {error!r}") from None
@@ -51,3 +54,11 @@ def learning_curve(lines: Sequence[Mapping[str, Any]]) -> Curve | None:
 
 def _points(lines: Sequence[Mapping[str, Any]], name: str, steps: float) -> tuple[Point, ...]:
     return tuple((line["step"] / steps, float(line[name])) for line in lines)
+
+
+def _asked(lines: Sequence[Mapping[str, Any]], record: Mapping[str, Any]) -> tuple[int, ...]:
+    """The last batch of an epoch may be smaller, and a first epoch that took too long was cut."""
+    if not record.get("books"):
+        return ()
+    size, questions = record["training"]["batch_size"], record["books"]["questions"]
+    return tuple(min(line["step"] * size, (line["epoch"] + 1) * questions) for line in lines)

@@ -8,24 +8,16 @@ from typing import Any
 
 from epireader.evaluation.accuracy import Share
 from epireader.evaluation.breakdown import Breakdown
-from epireader.evaluation.picture import GREY, INK, PALE, NoPictures
+from epireader.evaluation.picture import GREY, INK, NoPictures
+from epireader.evaluation.plot_style import COLOUR_NAMES, dress, percent, plain, stages, style
 from epireader.evaluation.report import Report, RunReport
+from epireader.evaluation.size_curve import draw_size_curve
 from epireader.files import written_beside
 
 SIZE = (4.8, 3.1)
 """Inches. Small enough to be read on a telephone."""
 NARROW = (4.2, 3.2)
 """Where three stand side by side."""
-PAPER = "#fffffe"
-"""What is inside hollow marks. Not quite white, so that no other white takes its colour on a page."""
-RUN_COLOURS = ("#2a6a6e", "#b5482e", "#74447f", "#a8761c", "#2f5f9e", "#5d7032")
-MARKERS = {"o": "●", "s": "■", "D": "◆", "^": "▲", "v": "▼", "P": "✚"}
-"""The mark of each run, and how it is written."""
-LONGEST_NAME = 26
-COLOUR_NAMES = {INK: "ink", GREY: "soft", PALE: "rule", PAPER: "leaf"} | {
-    colour: f"run-{number}" for number, colour in enumerate(RUN_COLOURS)
-}
-"""What a page calls the colours that are drawn with."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +37,11 @@ def plots_of(report: Report) -> Iterator[Plot]:
     if learnt:
         yield Plot("loss", "Training loss", lambda axis: _draw_losses(axis, learnt))
         yield Plot("learning", "Validation accuracy, %", lambda axis: _draw_learning(axis, learnt))
+    read_books = [(number, run) for number, run in learnt if run.curve and run.curve.asked]
+    if read_books:
+        yield Plot(
+            "size", "Validation accuracy by training questions, %", lambda axis: draw_size_curve(axis, read_books)
+        )
     tall = (SIZE[0], max(SIZE[1], 1.1 + 0.55 * len(runs)))
     yield Plot("accuracy", "Accuracy, %", lambda axis: _draw_accuracy(axis, runs), tall)
     yield Plot("recall", "Right answer among the first K, %", lambda axis: _draw_recall(axis, runs))
@@ -104,39 +101,12 @@ def _key(report: Report) -> Iterator[Any]:
     from matplotlib.lines import Line2D
 
     for number, run in enumerate(report.runs):
-        yield Line2D([], [], **_style(number, "final"), label=_plain(run.name))
+        yield Line2D([], [], **style(number, "final"), label=plain(run.name))
     if any(run.reranks for run in report.runs):
         yield Line2D([], [], color=GREY, marker="o", markersize=6, label="final")
         yield Line2D(
             [], [], color=GREY, marker="o", markersize=6, markerfacecolor="white", linestyle="--", label="Extractor"
         )
-
-
-def _style(number: int, stage: str) -> dict[str, Any]:
-    """A colour and a mark a run; the Extractor's are hollow and its lines dashed."""
-    colour, marker = RUN_COLOURS[number % len(RUN_COLOURS)], list(MARKERS)[number % len(MARKERS)]
-    common = {"color": colour, "marker": marker, "markersize": 6, "linewidth": 1.8}
-    if stage == "final":
-        return {**common, "zorder": 3}
-    return {**common, "markerfacecolor": PAPER, "markeredgewidth": 1.5, "linestyle": (0, (4, 2.5)), "zorder": 2.5}
-
-
-def _stages(run: RunReport) -> tuple[str, ...]:
-    """The Extractor first, so that the final word is drawn over it."""
-    return ("extractor", "final") if run.reranks else ("final",)
-
-
-def _plain(name: str) -> str:
-    """A name cut to fit, in which nothing is taken for a formula."""
-    return (name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…").replace("$", r"\$")
-
-
-def _dress(axis: Any, lines: str) -> None:
-    axis.grid(axis=lines, color=PALE, linewidth=1)
-    axis.set_axisbelow(True)
-    axis.tick_params(length=0, labelsize=10, labelcolor=GREY)
-    axis.spines[:].set_visible(False)
-    axis.xaxis.label.set(color=GREY, fontsize=10)
 
 
 def _whole_numbers(axis: Any) -> None:
@@ -153,10 +123,10 @@ def _draw_losses(axis: Any, runs: Sequence[tuple[int, RunReport]]) -> None:
             if points:
                 # A mark for each of very many points would hide the line.
                 axis.plot(
-                    *zip(*points, strict=True), **_style(number, stage) | {"marker": "" if len(points) > 12 else "."}
+                    *zip(*points, strict=True), **style(number, stage) | {"marker": "" if len(points) > 12 else "."}
                 )
     axis.set(xlabel="epochs", ylim=(0, None), xlim=(0, None))
-    _dress(axis, "y")
+    dress(axis, "y")
     _whole_numbers(axis)
 
 
@@ -164,20 +134,20 @@ def _draw_learning(axis: Any, runs: Sequence[tuple[int, RunReport]]) -> None:
     for number, run in runs:
         assert run.curve
         curves = {"extractor": run.curve.extractor_accuracy, "final": run.curve.accuracy}
-        for stage in _stages(run):
-            axis.plot(*zip(*_percent(curves[stage]), strict=True), **_style(number, stage))
-        best = _percent([run.curve.best])[0]
-        axis.plot(*best, marker="o", markersize=14, markerfacecolor="none", color=_style(number, "final")["color"])
+        for stage in stages(run):
+            axis.plot(*zip(*percent(curves[stage]), strict=True), **style(number, stage))
+        best = percent([run.curve.best])[0]
+        axis.plot(*best, marker="o", markersize=14, markerfacecolor="none", color=style(number, "final")["color"])
     axis.set(xlabel="epochs; a ring marks the best", xlim=(0, None))
-    _dress(axis, "y")
+    dress(axis, "y")
     _whole_numbers(axis)
 
 
 def _draw_accuracy(axis: Any, runs: Sequence[tuple[int, RunReport]]) -> None:
     for number, run in runs:
-        for stage in _stages(run):
+        for stage in stages(run):
             share: Share = getattr(run.evaluation, stage)
-            row = number + (0.0 if len(_stages(run)) == 1 else 0.17 if stage == "extractor" else -0.17)
+            row = number + (0.0 if len(stages(run)) == 1 else 0.17 if stage == "extractor" else -0.17)
             bars = _errors([share])
             axis.errorbar(
                 [100 * share.value],
@@ -185,15 +155,15 @@ def _draw_accuracy(axis: Any, runs: Sequence[tuple[int, RunReport]]) -> None:
                 xerr=bars,
                 capsize=3,
                 elinewidth=1.4,
-                **_style(number, stage) | {"linestyle": ""},
+                **style(number, stage) | {"linestyle": ""},
             )
             beside = (100 * share.interval[1], row)
             text = {"xytext": (6, 0), "textcoords": "offset points", "va": "center", "fontsize": 10, "color": INK}
             axis.annotate(f"{100 * share.value:.1f}", beside, **text)
-    labels = axis.set_yticks(range(len(runs)), [_plain(run.name) for _, run in runs])
+    labels = axis.set_yticks(range(len(runs)), [plain(run.name) for _, run in runs])
     axis.set(ylim=(len(runs) - 0.45, -0.55), xlabel="bars: 95% intervals")
     axis.margins(x=0.12)
-    _dress(axis, "x")
+    dress(axis, "x")
     for label in labels:
         label.label1.set_color(INK)
 
@@ -208,27 +178,27 @@ def _draw_recall(axis: Any, runs: Sequence[tuple[int, RunReport]]) -> None:
             yerr=_errors(shares.values()),
             capsize=3,
             elinewidth=1.2,
-            **_style(number, _stages(run)[0]),
+            **style(number, stages(run)[0]),
         )
     axis.set(xlabel="K, before reranking; bars: 95% intervals")
-    _dress(axis, "y")
+    dress(axis, "y")
     _whole_numbers(axis)
 
 
 def _breakdown_drawer(runs: Sequence[tuple[int, RunReport]], breakdown: Breakdown, label: str) -> Callable[[Any], None]:
     def draw(axis: Any) -> None:
-        series = [(number, run, stage) for number, run in runs for stage in _stages(run)]
+        series = [(number, run, stage) for number, run in runs for stage in stages(run)]
         for place, (number, run, stage) in enumerate(series):
             shares = breakdown.accuracy(run.right_first if stage == "extractor" else run.right_final)
             # Side by side, or the bars of one hide those of another.
             aside = (place - (len(series) - 1) / 2) * min(0.12, 0.6 / len(series))
             where, values = [n + aside for n in range(len(shares))], [100 * share.value for share in shares]
-            axis.errorbar(where, values, yerr=_errors(shares), capsize=2.5, elinewidth=1.2, **_style(number, stage))
+            axis.errorbar(where, values, yerr=_errors(shares), capsize=2.5, elinewidth=1.2, **style(number, stage))
         sizes = [share.total for share in breakdown.accuracy(runs[0][1].right_final)]
         ticks = [f"{bin_}\nn={size:,}" for bin_, size in zip(breakdown.bins, sizes, strict=True)]
         axis.set_xticks(range(len(ticks)), ticks)
         axis.set(xlabel=label, xlim=(-0.5, len(ticks) - 0.5))
-        _dress(axis, "y")
+        dress(axis, "y")
         axis.tick_params(axis="x", labelsize=9 if max(len(str(bin_)) for bin_ in breakdown.bins) <= 8 else 7.5)
 
     return draw
@@ -239,7 +209,3 @@ def _errors(shares: Any) -> list[list[float]]:
     known = list(shares)
     below = [100 * max(0.0, share.value - share.interval[0]) for share in known]
     return [below, [100 * max(0.0, share.interval[1] - share.value) for share in known]]
-
-
-def _percent(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    return [(epochs, 100 * value) for epochs, value in points]

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from epireader.evaluation.accuracy import Share
 from epireader.evaluation.breakdown import Breakdown
-from epireader.evaluation.plots import MARKERS, RUN_COLOURS, Plot, as_svg
+from epireader.evaluation.plot_style import MARKERS, RUN_COLOURS
+from epireader.evaluation.plots import Plot, as_svg
 from epireader.evaluation.report import Report, RunReport
 from epireader.evaluation.report_example import example_html
 
@@ -58,7 +59,8 @@ def _sections(report: Report, plots: Mapping[str, Plot]) -> Iterator[str]:
     yield _section("Right answers", key + _figures([plots["accuracy"], plots["recall"]]))
     if "loss" in plots:
         learnt = _key([(number, run) for number, run in runs if run.curve])
-        yield _section("Learning", learnt + _figures([plots["loss"], plots["learning"]]))
+        shown = [plots[name] for name in ("loss", "learning", "size") if name in plots]
+        yield _section("Learning", learnt + _figures(shown))
     notes = {
         "by-length": (report.by_length, ""),
         "by-mentions": (report.by_mentions, "because the answer is not among the candidates"),

@@ -15,7 +15,6 @@ from epireader.evaluation.results import Result
 
 HALVES = {"Children's Book Test": ("CBT NE", "CBT CN"), "CNN": ("CNN",)}
 BASELINE = "as-reader"
-MORE_BOOKS = "with more books"
 RERANKS = frozenset(system.reader for system in SYSTEMS if system.stage == "extractor")
 
 
@@ -164,7 +163,7 @@ def _changes(result: Result) -> tuple[str, ...]:
     if result.preset and (result.embeddings is not None) != (result.reader in GIVEN_VECTORS):
         changes.append("given vectors" if result.embeddings else "random vectors")
     if result.books:
-        changes.append(MORE_BOOKS)
+        changes.append(f"with {result.books}")
     return (*changes, *sorted(result.overrides))
 
 

@@ -142,6 +142,7 @@ def weigh(
         log_probs=evidence,
         combined_log_probs=masked_log_softmax(evidence + log_probs, mask),  # log pi_k, eq. 4
         by_sentence=entailment.by_sentence,
+        fit=entailment.fit,
     )
 
 

@@ -49,6 +49,7 @@ class Tested:
 
     e: float
     by_sentence: np.ndarray | None
+    fit: float | None = None
 
 
 def room(sizes: Sizes) -> np.ndarray:
@@ -137,10 +138,15 @@ def _tests(reading: Reading, sentences: np.ndarray, *, why: bool) -> list[dict[i
     if reading.evidence is None:
         return [{} for _ in sentences]
     chosen, e = _plain(reading.evidence.hypotheses).tolist(), _plain(reading.evidence.log_probs.exp()).tolist()
-    scores = _plain(reading.evidence.by_sentence)
+    scores, fit = _plain(reading.evidence.by_sentence), reading.evidence.fit
+    fits = _plain(fit).tolist() if why and fit is not None else None
     return [
         {
-            candidate: Tested(e[n][place], scores[n, place, :count] if why else None)
+            candidate: Tested(
+                e=e[n][place],
+                by_sentence=scores[n, place, :count] if why else None,
+                fit=fits and fits[n][place],
+            )
             for place, candidate in enumerate(chosen[n])
         }
         for n, count in enumerate(sentences)

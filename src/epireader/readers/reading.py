@@ -22,6 +22,8 @@ class Evidence:
     """log pi, with the Extractor's view taken in."""
     by_sentence: Float[Tensor, "batch hyp sent"]
     """The score y of each hypothesis after every sentence, without what else may speak for it."""
+    fit: Float[Tensor, "batch hyp"] | None = None
+    """What is added to the last y for how it fits the blank, if that is asked."""
 
 
 @dataclass(frozen=True, kw_only=True)

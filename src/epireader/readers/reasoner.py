@@ -32,6 +32,8 @@ class Entailment:
     scores: Float[Tensor, "batch hyp"]
     by_sentence: Float[Tensor, "batch hyp sent"]
     """What was gathered after every sentence; how a hypothesis fits the blank is not among it."""
+    fit: Float[Tensor, "batch hyp"] | None = None
+    """How a hypothesis fits the blank, if that is asked; the scores have it in them."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,8 @@ class Reasoner(nn.Module):
         entailment = self._gather_evidence(steps, batch.sentence_mask)
         if self.wanted is None:
             return entailment
-        return replace(entailment, scores=entailment.scores + self._fit(words, batch, answers))
+        fit = self._fit(words, batch, answers)
+        return replace(entailment, scores=entailment.scores + fit, fit=fit)
 
     def _read_sentences(
         self, words: Vectors, batch: Batch, answers: Float[Tensor, "batch hyp emb"]

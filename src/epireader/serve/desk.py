@@ -185,6 +185,7 @@ def _answer(answer: Answer) -> dict[str, Any]:
         "pi": answer.pi,
         "mentions": [{"start": mention.start, "end": mention.end} for mention in answer.mentions],
         "evidence": _rounded(answer.evidence),
+        "fits_blank": answer.fits_blank,
     }
 
 

@@ -57,6 +57,9 @@ class AnswerBody(BaseModel):
     pi: float = Field(description="Both taken together.")
     mentions: list[Place] = Field(description="Where it stands in the passage.")
     evidence: list[float] | None = Field(description="The Reasoner's score after each sentence; null where e is.")
+    fits_blank: float | None = Field(
+        description="How well it fits the words around the blank, added to the last score; null if the reader does not ask."
+    )
 
 
 class Answered(BaseModel):

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from epireader.data.batches import Batch, BatchCutter, plan_epoch
 from epireader.data.corpus import BadCorpus, Corpus
+from epireader.data.estranging import estranged, names_in
 from epireader.data.fresh import FreshQuestions
 from epireader.data.questions import Shape
 from epireader.data.shelf import Shelf
@@ -60,6 +61,7 @@ class TrainingBatches:
         )
         self._shuffles = settings.shuffle_entities or books is not None
         self._settings, self._processes = settings, processes
+        self._names, self._strangers = names_in(vocabulary).to(processes.device), vocabulary.strangers
 
     def sown_with(self, seed: int) -> "TrainingBatches":
         """The same questions in the order of another seed."""
@@ -89,11 +91,13 @@ class TrainingBatches:
         return self._cutter.shape(rows)
 
     def shuffle(self, epoch: int) -> Int[Tensor, ""]:
-        """The number that decides what is asked of books in an epoch, or how entities trade names."""
+        """The number that decides what an epoch draws: questions about books, entities' names, strangers."""
         return torch.tensor(self._settings.seed * 1_000_003 + epoch, device=self._processes.device)
 
     def cut(self, rows: Int[Tensor, " batch"], shape: Shape, shuffle: Int[Tensor, "*batch"]) -> Batch:
-        return self._cutter.cut(rows, shape, shuffle=shuffle) if self._shuffles else self._cutter.cut(rows, shape)
+        batch = self._cutter.cut(rows, shape, shuffle=shuffle) if self._shuffles else self._cutter.cut(rows, shape)
+        share = self._settings.strangers
+        return estranged(batch, shuffle, share, self._names, self._strangers) if share else batch
 
 
 @runtime_checkable

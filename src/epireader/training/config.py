@@ -58,6 +58,8 @@ class TrainingConfig:
     """So many batches are read ahead and sorted by length."""
     shuffle_entities: bool = False
     """Whether the anonymous entities of CNN / Daily Mail trade names every time a question is read."""
+    strangers: float = 0.0
+    """The share of names among the candidates that are made strangers for a question, drawn anew every time it is read."""
     precision: str = "tf32"
     """fp32, tf32 (the GPU's faster fp32) or bf16 (mixed)."""
     log_every: int = 100
@@ -75,6 +77,8 @@ class TrainingConfig:
             raise ValueError(f"training.learning_rate must be above 0, got {self.learning_rate}")
         if not 0 <= self.average < 1:
             raise ValueError(f"training.average must be at least 0 and below 1, got {self.average}")
+        if not 0 <= self.strangers <= 1:
+            raise ValueError(f"training.strangers is a share and lies between 0 and 1, got {self.strangers}")
         if not self.max_minutes >= 0:
             raise ValueError(f"training.max_minutes must be 0 or more, got {self.max_minutes}")
 

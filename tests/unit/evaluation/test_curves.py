@@ -31,6 +31,20 @@ def test_the_best_epoch_is_the_first_that_no_other_beats() -> None:
     assert curve.best == (2.0, 0.75)
 
 
+@pytest.mark.parametrize(
+    ("questions", "size", "asked"),
+    [(100, 10, (100, 200, 300)), (97, 10, (97, 194, 291)), (1000, 8, (80, 160, 240)), (None, 10, ())],
+    ids=["whole batches", "the last one smaller", "cut for want of time", "no books"],
+)
+def test_questions_are_counted_where_every_epoch_asks_new_ones(
+    questions: int | None, size: int, asked: tuple[int, ...]
+) -> None:
+    record = {"training": {"batch_size": size}, "books": questions and {"questions": questions}}
+    curve = learning_curve(LINES, record)
+    assert curve is not None
+    assert curve.asked == asked
+
+
 def test_a_loss_of_one_part_has_no_parts() -> None:
     curve = learning_curve([{"kind": "train", "step": 10, "loss": 1.0}, *LINES[2:3]])
     assert curve is not None

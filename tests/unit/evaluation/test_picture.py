@@ -84,5 +84,5 @@ def test_no_label_stands_on_another_or_outside(tmp_path: Path, monkeypatch: pyte
 def test_a_long_name_is_cut() -> None:
     assert picture._short("x" * 40) == "x" * 29 + "…"
     assert picture._short("AS Reader, given vectors") == "AS Reader, given vectors"
-    assert picture._short("EpiReader, books, with more books") == "EpiReader\nbooks, with more books"
+    assert picture._short("EpiReader, books, with more-books") == "EpiReader\nbooks, with more-books"
     assert picture._short("x" * 30) == "x" * 30

@@ -13,7 +13,8 @@ from epireader.data.questions import Questions, QuestionsBuilder
 from epireader.evaluation.accuracy import Evaluation, Share
 from epireader.evaluation.curves import Curve
 from epireader.evaluation.picture import NoPictures
-from epireader.evaluation.plots import COLOUR_NAMES, RUN_COLOURS, as_svg, find_matplotlib, plots_of, write_pngs
+from epireader.evaluation.plot_style import COLOUR_NAMES, RUN_COLOURS
+from epireader.evaluation.plots import as_svg, find_matplotlib, plots_of, write_pngs
 from epireader.evaluation.report import Report, RunReport, build_report
 
 CURVE = Curve(
@@ -21,6 +22,13 @@ CURVE = Curve(
     extractor_loss=((0.5, 2.0), (1.0, 1.0)),
     accuracy=((1.0, 0.5), (2.0, 0.75)),
     extractor_accuracy=((1.0, 0.5), (2.0, 0.625)),
+)
+
+BOOKS = replace(
+    CURVE,
+    accuracy=((1.0, 0.5), (2.0, 0.75), (3.0, 0.8)),
+    extractor_accuracy=((1.0, 0.5), (2.0, 0.625), (3.0, 0.7)),
+    asked=(200_000, 400_000, 1_000_000),
 )
 
 
@@ -63,6 +71,31 @@ def test_learning_is_drawn_only_where_something_was_learnt() -> None:
     assert [plot.name for plot in plots_of(report(run(curve=None), run("b")))] == ["loss", "learning", *rest]
 
 
+def test_accuracy_by_questions_is_drawn_for_runs_on_books_alone() -> None:
+    told = report(run(), run("books", curve=BOOKS), run("as", reranks=False, curve=BOOKS))
+    assert [plot.name for plot in plots_of(told)][:3] == ["loss", "learning", "size"]
+    drawn = svg_of(told, "size")
+    written = re.findall(">([^<]+)</text>", drawn)
+    assert {"epi", "books", "as", "Extractor"} & {*written} == {"books", "as", "Extractor"}
+    assert written.count("Extractor") == 1
+    assert {"200k", "500k", "1M"} <= set(written)
+    assert "var(--run-0)" not in drawn, "that run was not trained on books"
+
+
+def test_accuracy_by_questions_goes_through_every_epoch_at_its_place() -> None:
+    figures = pytest.importorskip("matplotlib.figure")
+    axis = figures.Figure().add_subplot()
+    next(plot for plot in plots_of(report(run(curve=BOOKS))) if plot.name == "size").draw(axis)
+    assert axis.get_xscale() == "log"
+    extractor, final = axis.lines
+    assert final.get_xdata().tolist() == extractor.get_xdata().tolist() == [200_000, 400_000, 1_000_000]
+    assert (final.get_ydata().tolist(), extractor.get_ydata().tolist()) == ([50, 75, 80], [50, 62.5, 70])
+    assert (final.get_linestyle(), extractor.get_linestyle()) == ("-", "--")
+    low, high = axis.get_xlim()
+    assert low < 200_000
+    assert high > 1_000_000
+
+
 def test_a_trait_that_no_question_has_is_not_drawn() -> None:
     builder = QuestionsBuilder()
     builder.add(example(["x"], "XXXXX", ["x", "y"], "y"))
@@ -70,14 +103,17 @@ def test_a_trait_that_no_question_has_is_not_drawn() -> None:
     assert "by-distance" not in [plot.name for plot in plots_of(build_report("toys", builder.build(), [told]))]
 
 
+PICTURES = ["loss", "learning", "size", "accuracy", "recall", "by-length", "by-mentions", "by-distance"]
+
+
 def svg_of(told: Report, name: str) -> str:
     pytest.importorskip("matplotlib")
     return as_svg(next(plot for plot in plots_of(told) if plot.name == name))
 
 
-@pytest.mark.parametrize("name", ["loss", "learning", "accuracy", "recall", "by-length", "by-mentions", "by-distance"])
+@pytest.mark.parametrize("name", PICTURES)
 def test_a_picture_is_one_element_that_needs_nothing_and_takes_the_pages_colours(name: str) -> None:
-    drawn = svg_of(report(run(), run("as", reranks=False)), name)
+    drawn = svg_of(report(run(curve=BOOKS), run("as", reranks=False, curve=BOOKS)), name)
     assert drawn.startswith("<svg")
     assert drawn.rstrip().endswith("</svg>")
     assert not re.search(r'(href|src)="(?!#)|url\((?!#)|<script|<image|@import', drawn)
@@ -128,7 +164,7 @@ def test_every_picture_becomes_a_png_with_more_runs_than_colours(tmp_path: Path)
     assert len({file.read_bytes() for file in files}) == len(files)
 
 
-@pytest.mark.parametrize("name", ["accuracy", "learning", "by-length", "by-distance"])
+@pytest.mark.parametrize("name", ["accuracy", "learning", "size", "by-length", "by-distance"])
 def test_no_label_stands_on_another_even_where_passages_are_long(name: str) -> None:
     figures = pytest.importorskip("matplotlib.figure")
     builder = QuestionsBuilder()
@@ -137,15 +173,20 @@ def test_no_label_stands_on_another_even_where_passages_are_long(name: str) -> N
             builder.add(example(["x"] + ["y"] * (length + extra), "XXXXX", ["x", "y"], "x"))
     questions = builder.build()
     right = np.arange(len(questions)) % 2 == 0
-    told = [replace(run(n), right_first=right, right_final=~right) for n in ("a rather long name of a run", "b", "c")]
+    names = ("a rather long name of a run", "b", "c")
+    told = [replace(run(n, curve=BOOKS), right_first=right, right_final=~right) for n in names]
     plot = next(plot for plot in plots_of(build_report("toys", questions, told)) if plot.name == name)
     figure = figures.Figure(figsize=plot.size, layout="constrained")
     axis = figure.add_subplot()
     plot.draw(axis)
     figure.draw_without_rendering()
     labels = [*axis.get_xticklabels(), *axis.get_yticklabels(), axis.xaxis.label]
-    boxes = [(label.get_text(), label.get_window_extent()) for label in labels if label.get_text()]
+    labels += axis.texts if name == "size" else []
+    extent = pytest.importorskip("matplotlib.text").Text.get_window_extent  # without the line that leads to a name
+    boxes = [(label.get_text(), extent(label)) for label in labels if label.get_text()]
     assert len(boxes) > 5
+    for text in axis.texts:
+        assert figure.bbox.contains(*text.get_window_extent().max), f"{text.get_text()!r} is cut off"
     for number, (text, box) in enumerate(boxes):
         for other, second in boxes[number + 1 :]:
             assert not box.overlaps(second), f"{text!r} stands on {other!r}"

@@ -65,6 +65,10 @@ def test_the_whole_reader_agrees_with_the_paper(
             (reading.log_probs[row], one.final),
         ):
             torch.testing.assert_close(fast.exp(), filled(expected, fast), rtol=1e-6, atol=1e-9)
+        if fits:
+            assert evidence.fit[row, :real].tolist() == pytest.approx(one.fit)
+        else:
+            assert evidence.fit is None
         for number, scores in enumerate(one.by_sentence):
             assert evidence.by_sentence[row, number, : len(scores)].tolist() == pytest.approx(scores)
     loss = module.loss(reading, batch)

@@ -10,6 +10,7 @@ import torch
 from builders import example, toy_corpus
 
 from epireader.data.corpus import BadCorpus, Corpus
+from epireader.data.vocabulary import FIRST_STRANGER_ID, PAD_ID
 from epireader.settings import BadSetting
 from epireader.training.batches import TrainingBatches
 from epireader.training.config import TrainingConfig, VocabularyConfig
@@ -84,6 +85,27 @@ def test_entities_trade_names_every_epoch_and_only_where_that_is_asked_for(
         assert not torch.equal(one, other)
     assert torch.equal(first, passages(0, shuffle_entities=True))
     assert len({tuple(row) for row in first.tolist()}) == 4, "questions trade names apart from one another"
+
+
+def test_candidates_are_made_strangers_anew_every_epoch_and_only_where_that_is_asked_for(corpus: Corpus) -> None:
+    rows = np.arange(30)
+
+    def candidates(epoch: int, **settings: object) -> torch.Tensor:
+        cut = batches(corpus, **settings)
+        return cut.cut(torch.from_numpy(rows), cut.shape(rows), cut.shuffle(epoch)).candidates
+
+    def strange(words: torch.Tensor) -> torch.Tensor:
+        return (words >= FIRST_STRANGER_ID) & (words < FIRST_STRANGER_ID + VocabularyConfig().strangers)
+
+    plain = candidates(0)
+    assert not strange(plain).any()
+    assert torch.equal(candidates(1, strangers=0.0), plain)
+    assert bool((strange(candidates(0, strangers=1.0)) == (plain != PAD_ID)).all())
+    first, second = candidates(0, strangers=0.5), candidates(1, strangers=0.5)
+    assert torch.equal(first[~strange(first)], plain[~strange(first)]), "all others stay who they are"
+    for other in (plain, second, candidates(0, strangers=0.5, seed=1)):
+        assert not torch.equal(first, other)
+    assert torch.equal(first, candidates(0, strangers=0.5))
 
 
 def test_a_batch_is_as_wide_as_its_widest_question(corpus: Corpus) -> None:

@@ -55,11 +55,11 @@ def test_the_as_reader_is_taught_as_its_authors_taught_it() -> None:
     assert (training.clip_norm, training.l2, training.read_ahead) == (10.0, 0.0, 10)
 
 
-def test_the_stanford_reader_is_taught_as_its_authors_taught_it() -> None:
+def test_the_stanford_reader_has_its_authors_settings_but_for_adam() -> None:
     config = load_config("stanford")
     assert config.model == StanfordConfig(embedding_dim=100, hidden_dim=128, dropout=0.2)
     training = config.training
-    assert (training.optimizer, training.learning_rate, training.batch_size) == ("sgd", 0.1, 32)
+    assert (training.optimizer, training.learning_rate, training.batch_size) == ("adam", 0.001, 32)
     assert (training.clip_norm, training.l2) == (10.0, 0.0)
     assert (config.vocabulary.max_words, config.vocabulary.rename_entities) == (50_000, True)
 
@@ -104,6 +104,8 @@ def test_an_override_reaches_a_section_the_preset_does_not_have(tmp_path: Path) 
         ("training.batch_size=0", "training.batch_size must be at least 1, got 0"),
         ("training.precision=fp8", "training.precision must be fp32, tf32 or bf16, got 'fp8'"),
         ("training.learning_rate=0", "training.learning_rate must be above 0, got 0.0"),
+        ("training.strangers=1.5", "training.strangers is a share and lies between 0 and 1, got 1.5"),
+        ("training.strangers=nan", "training.strangers is a share and lies between 0 and 1, got nan"),
         ("model.filter=3", "there is no setting model.filter; did you mean model.filters?"),
         ("model.filters=0", "model.filters must be at least 1, got 0"),
         ("trainig.seed=1", "there is no setting trainig; did you mean training?"),

@@ -66,9 +66,12 @@ export class Answers {
     }
     byId("asked").replaceChildren(...filledIn(this.told.cloze.question, answer.text));
     const shown = this.told.alone || this.told.moves[n] === null ? [] : strongest(this.told.moves[n]);
-    byId("evidence").hidden = !shown.length;
+    const fit = this.told.alone ? null : this.told.fits[n];
+    byId("evidence").hidden = !shown.length && fit === null;
     byId("evidence-title").textContent = `What moved “${answer.text}”`;
     byId("moves").replaceChildren(...shown.map((move) => this.moveItem(move)));
+    byId("fit").hidden = fit === null;
+    byId("fit").replaceChildren(...fitSays(fit));
     return shown;
   }
 
@@ -91,6 +94,11 @@ export class Answers {
 }
 
 export const signed = (amount) => `${amount > 0 ? "▲" : "▼"} ${Math.abs(amount).toFixed(2)}`;
+
+function fitSays(fit) {
+  const text = `fits the blank ${fit > 0 ? "better" : "worse"} than the others on average`;
+  return fit === null ? [] : [make("b", { text: signed(fit) }), make("span", { text })];
+}
 
 const byKey = (answers, key) =>
   answers.map((_, n) => n).sort((one, other) => answers[other][key] - answers[one][key] || one - other);

@@ -84,6 +84,13 @@ export function moves(answers) {
   return answers.map((answer) => (answer.evidence === null ? null : steps(answer).map((step, n) => step - mean[n])));
 }
 
+/** How much better than the mean of all hypotheses each fits the blank; null where the reader does not ask that. */
+export function fits(answers) {
+  const known = answers.map((answer) => answer.fits_blank).filter((fit) => fit !== null);
+  const mean = known.length < 2 ? 0 : known.reduce((sum, fit) => sum + fit, 0) / known.length;
+  return answers.map((answer) => (answer.fits_blank === null ? null : answer.fits_blank - mean));
+}
+
 /** The sentences that moved a hypothesis most, strongest first. */
 export function strongest(move, count = 3) {
   return move

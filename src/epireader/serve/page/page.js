@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { Answers, ranked, reveal } from "./answers.js";
-import { leftOut, makeStory, moves, passageOf, sentencesInStory, typed, wordsInStory } from "./cloze.js";
+import { fits, leftOut, makeStory, moves, passageOf, sentencesInStory, typed, wordsInStory } from "./cloze.js";
 import { byId, make, scrollTo } from "./dom.js";
 import { Passage } from "./passage.js";
 import { fromFragment, toFragment } from "./state.js";
@@ -99,6 +99,7 @@ function tell(story, cloze, answered) {
     places: new Map(answered.words.map((word, n) => [word.start, inStory[n]])),
     sentences: sentencesInStory(story, answered.words, inStory),
     moves: moves(answered.answers),
+    fits: fits(answered.answers),
     expected,
     findable: answered.words.some((word) => word.text === expected),
     alone: byId("alone").checked,
