@@ -10,7 +10,8 @@ from epireader.stories import bundled_stories
 
 STORY = "flood-at-elder-bank"
 FLOOD = bundled_stories()[STORY].text
-QUESTION = "The mouse and her babies came across the water in an old wooden XXXXX."
+QUESTION = "For a sail the mother of the babies had nothing but a XXXXX."
+ANSWER = "leaf"
 
 T = TypeVar("T")
 

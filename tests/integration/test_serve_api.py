@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
-from serving import FLOOD, QUESTION, call, client_of, run
+from serving import ANSWER, FLOOD, QUESTION, call, client_of, run
 
 from epireader.answer import Reader
 from epireader.data.example import BadExample
@@ -32,10 +32,10 @@ def test_the_right_answer_comes_first_with_its_places(app: Any, reader: Reader) 
     assert response.status_code == 200
     body = AnswerResponse.model_validate_json(response.content)
     expected = reader.read(FLOOD).ask(QUESTION)
-    assert body.answers[0].text == expected[0].text == "clog"
+    assert body.answers[0].text == expected[0].text == ANSWER
     assert [answer.text for answer in body.answers] == [answer.text for answer in expected]
     assert body.answers[0].pi == pytest.approx(expected[0].pi, abs=1e-5)
-    assert {FLOOD[place.start : place.end] for place in body.answers[0].mentions} == {"clog"}
+    assert {FLOOD[place.start : place.end] for place in body.answers[0].mentions} == {ANSWER}
     assert body.attention is not None
     assert sum(body.attention) == pytest.approx(1, abs=1e-3)
     assert len(body.attention) == len(body.words)
@@ -51,7 +51,7 @@ def test_many_questions_on_one_passage_are_answered_in_order(app: Any, reader: R
     )
     body = AnswersResponse.model_validate_json(response.content)
     assert [result.question for result in body.results] == [question["question"] for question in questions]
-    assert body.results[0].answers[0].text == "clog"
+    assert body.results[0].answers[0].text == ANSWER
     assert {answer.text for answer in body.results[1].answers} == {"Ulwin", "Gaffer Dunt"}
     assert all(len(result.answers) == 2 for result in body.results)
 

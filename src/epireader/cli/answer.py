@@ -11,7 +11,7 @@ from epireader.cli.show import print_json, read_text
 if TYPE_CHECKING:
     from epireader.answer import Answer
 
-DEMONSTRATION = ("flood-at-elder-bank", "The mouse and her babies came across the water in an old wooden XXXXX.")
+DEMONSTRATION = ("flood-at-elder-bank", "The wooden clog had been left upon the bridge by XXXXX.")
 
 
 @click.command()

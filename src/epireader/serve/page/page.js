@@ -12,7 +12,7 @@ import { Threads } from "./threads.js";
 const OWN = "own";
 const SHOWN = {
   story: "flood-at-elder-bank",
-  question: "The mouse and her babies came across the water in an old wooden XXXXX.",
+  question: "The wooden clog had been left upon the bridge by XXXXX.",
 };
 const page = { stories: [], story: null, name: null, told: null, asking: 0 };
 
