@@ -218,15 +218,14 @@ def _checked_top(top: int | None, member: Model) -> int:
 
 def _ranked(story: Story, candidates: Sequence[Words], views: Sequence[View], top: int) -> list[Answer]:
     """The best answers to a question, from what each member made of it."""
-    pi = np.mean([view.final for view in views], axis=0)
-    p = np.mean([view.first for view in views], axis=0)
-    attention = _mean([view.attention for view in views if view.attention is not None])
+    pi, p = _mean([view.final for view in views]), _mean([view.first for view in views])
+    attention = _listed([view.attention for view in views if view.attention is not None])
     answers = []
     for n in np.lexsort((-p, -pi))[:top].tolist():
         words = candidates[n]
         tests = [view.tested[n] for view in views if n in view.tested]  # e is the mean of those who tested it
         e = fmean(test.e for test in tests) if tests else None
-        evidence = _mean([test.by_sentence for test in tests if test.by_sentence is not None])
+        evidence = _listed([test.by_sentence for test in tests if test.by_sentence is not None])
         fits = [test.fit for test in tests if test.fit is not None]
         answers.append(
             Answer(
@@ -243,10 +242,12 @@ def _ranked(story: Story, candidates: Sequence[Words], views: Sequence[View], to
     return answers
 
 
-def _mean(values: list[np.ndarray]) -> tuple[float, ...] | None:
-    if not values:
-        return None
-    return tuple((values[0] if len(values) == 1 else np.mean(values, axis=0)).tolist())
+def _mean(values: list[np.ndarray]) -> np.ndarray:
+    return values[0] if len(values) == 1 else np.asarray(np.mean(values, axis=0))
+
+
+def _listed(values: list[np.ndarray]) -> tuple[float, ...] | None:
+    return tuple(_mean(values).tolist()) if values else None
 
 
 def _given(candidates: Sequence[str]) -> tuple[Words, ...]:

@@ -11,8 +11,7 @@ from kernels import DEVICE, somewhere_to_run
 from torch import Tensor
 
 from epireader.layers.convolution import SentenceFeatures, sentence_maxima
-from epireader.readers.hypotheses import fill_blank
-from epireader.readers.reasoner import statement_maxima
+from epireader.readers.reasoner import fill_in, statement_maxima
 
 pytestmark = somewhere_to_run
 
@@ -60,8 +59,7 @@ def fused_sentences(given: list[Tensor], _: Tensor, length: Tensor, *, wide: boo
 
 
 def plain_statements(given: list[Tensor], question: Tensor, answers: Tensor, *, wide: bool) -> Tensor:
-    source = fill_blank(question, (question == 1).int().argmax(dim=1), answers)
-    return statement_maxima(*given[:2], source, given[2], wide=wide)
+    return statement_maxima(*fill_in(*given[:2], question, answers), given[2], wide=wide)
 
 
 def fused_statements(given: list[Tensor], question: Tensor, answers: Tensor, *, wide: bool) -> Tensor:

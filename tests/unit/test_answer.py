@@ -114,6 +114,15 @@ def test_a_story_asked_twice_answers_as_if_read_anew() -> None:
     assert np.allclose([a.pi for a in again], [a.pi for a in anew], atol=1e-5)
 
 
+@pytest.mark.parametrize("kind", ["epireader", "as-reader"])
+def test_a_further_question_gets_exactly_the_answers_of_a_first_one(kind: str) -> None:
+    one = reader(0, 1, kind=kind)
+    story = one.read(TEXT)
+    for question in (QUESTION, "The XXXXX ran off.", "Tom had a ____ .", QUESTION):
+        for candidates in (None, ["Tom", "goat", "unicorn"], ["Ann Lee", "cow"]):
+            assert story.ask(question, candidates) == one.answer(TEXT, question, candidates)
+
+
 def test_the_passage_is_read_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
     one = reader()
     read = []

@@ -146,7 +146,24 @@ def test_without_why_nothing_of_what_was_read_is_kept(monkeypatch: pytest.Monkey
     one.answer_all(asked_about(stories))
     assert made
     assert all(state() is None for state in made)
-    assert not any(story.notes.states for story in stories)
+    assert not any(story.notes.states or story.notes.lines for story in stories)
+    one.answer_all([(stories[0], ASKED[0][1])])
+    assert not stories[0].notes.lines
+
+
+def test_a_story_is_laid_out_once_whomever_it_was_read_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = reader("epireader")
+    module, laid = one.members[0].module, []
+    lay_out = module.lay_out
+    monkeypatch.setattr(module, "lay_out", lambda batch: laid.append(len(batch)) or lay_out(batch))
+    stories = read_all(one)
+    one.answer_all(asked_about(stories), why=True)
+    assert not any(story.notes.lines for story in stories)
+    laid.clear()
+    together = stories[0].ask_all([ASKED[0][1], ASKED[1][1]])
+    again = stories[0].ask(ASKED[1][1].question, ASKED[1][1].candidates)
+    assert laid == [1]
+    agree(together[1], again)
 
 
 def test_one_bad_question_among_many_is_refused_before_anything_is_read() -> None:

@@ -114,4 +114,6 @@ def _padded(ids: list[int], width: int) -> list[int]:
 
 
 def _beside(rows: list[Tensor], padding: int) -> Int[Tensor, "batch n"]:
+    if len(rows) == 1:
+        return rows[0][None]
     return pad_sequence(rows, batch_first=True, padding_value=padding)

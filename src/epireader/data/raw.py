@@ -1,5 +1,6 @@
 """Questions, candidates and sentences as people write them, in words."""
 
+from functools import lru_cache
 from sys import intern
 
 from epireader.data.example import BLANK, Words
@@ -21,6 +22,7 @@ def question_words(text: str) -> Words:
     return tuple(map(intern, words))
 
 
+@lru_cache(maxsize=4096)  # about one story, the same candidates are given again and again
 def phrase_words(text: str) -> Words:
     """The words of a candidate or an answer, which is no sentence: `Marley Jr.` does not end in a full stop."""
     words = sentence_words(text)

@@ -15,7 +15,7 @@ def pointer_log_attention(
     passage_mask: Bool[Tensor, "batch doc"],
 ) -> Float[Tensor, "batch doc"]:
     """log of the probability that each word of the passage answers the question."""
-    scores = torch.einsum("bno,bo->bn", states, question)
+    scores = (states @ question[..., None]).squeeze(2)
     return masked_log_softmax(scores, passage_mask)  # log s_i, eq. 1
 
 

@@ -84,16 +84,32 @@ def window_sums(products: Float[Tensor, "*rows slot width filt"]) -> Float[Tenso
 
 
 def pool_sentences(
-    values: Float[Tensor, "batch window cand filt"], window_sentence: Int[Tensor, "batch window"], sentences: int
+    values: Float[Tensor, "batch window cand filt"], window_sentence: Int[Tensor, "#batch window"], sentences: int
 ) -> Float[Tensor, "batch sent cand filt"]:
     """ReLU, then the maximum over each sentence's windows."""
     batch, window, cand, filt = values.shape
     # A maximum begun at zero is the maximum of the ReLUs. The last row takes the windows that do not count.
-    rows = torch.arange(batch, device=values.device)[:, None] * (sentences + 1) + window_sentence
+    rows = window_sentence
+    if batch > 1:
+        rows = torch.arange(batch, device=values.device)[:, None] * (sentences + 1) + rows
     pooled = values.new_zeros(batch * (sentences + 1), cand * filt)
     index = rows.view(batch * window, 1).expand(-1, cand * filt)
     pooled = pooled.scatter_reduce(0, index, values.reshape(batch * window, cand * filt), reduce="amax")
     return pooled.view(batch, sentences + 1, cand, filt)[:, :sentences]
+
+
+@dataclass(frozen=True)
+class PassageLine:
+    """The sentences of one passage on a line, and all that filters make of them before a question is known."""
+
+    words: Float[Tensor, "distinct emb"]
+    """The vector of each distinct word; one of them is padding's, which is zero."""
+    slots: Int[Tensor, " slot"]
+    """Which of the words stands in each slot."""
+    sums: Float[Tensor, "window filt"]
+    """The filters' values, bias and all, but for what the rows of M add."""
+    window_sentence: Int[Tensor, " window"]
+    sentences: int
 
 
 @dataclass(frozen=True)
@@ -125,14 +141,28 @@ def sentence_maxima(
 
         given = (features.products, features.to_answer, features.to_question, match_weight, bias, sentence_length)
         return fused_sentences(*(tensor[None] for tensor in given), wide=wide).squeeze(0)
-    width, sentences = match_weight.shape[1], sentence_length.shape[1]
     places = torch.arange(1, sentence_of.shape[1] + 1, device=bias.device).expand(sentence_of.shape)
-    line = lay_on_line(places, sentence_of, sentence_length, width=width, wide=wide)
+    line = lay_on_line(places, sentence_of, sentence_length, width=match_weight.shape[1], wide=wide)
     laid = on_line(features, line)
+    sums = window_sums(laid.products) + bias
+    matches = laid.to_answer, laid.to_question
+    return line_maxima(sums, *matches, match_weight, line.window_sentence, sentence_length.shape[1])
+
+
+def line_maxima(
+    sums: Float[Tensor, "#batch window filt"],
+    to_answer: Float[Tensor, "batch slot hyp"],
+    to_question: Float[Tensor, "batch slot"],
+    match_weight: Float[Tensor, "two width filt"],
+    window_sentence: Int[Tensor, "#batch window"],
+    sentences: int,
+) -> Float[Tensor, "batch sent hyp filt"]:
+    """The same for sentences on a line, given the sums of what the filters make of the words alone."""
     of_answer, of_question = match_weight.unbind()
-    shared = window_sums(laid.products + laid.to_question[..., None, None] * of_question) + bias
-    own = laid.to_answer.unfold(1, width, 1).contiguous() @ of_answer
-    return pool_sentences(shared[:, :, None] + own, line.window_sentence, sentences)
+    width = match_weight.shape[1]
+    shared = sums + to_question.unfold(1, width, 1) @ of_question
+    own = to_answer.unfold(1, width, 1).contiguous() @ of_answer
+    return pool_sentences(own + shared[:, :, None], window_sentence, sentences)
 
 
 def on_line(features: SentenceFeatures, line: Line) -> SentenceFeatures:

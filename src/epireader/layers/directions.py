@@ -89,8 +89,10 @@ def can_be_fused(inputs: Tensor, hidden_dim: int) -> bool:
 def may_be_fused(inputs: Tensor, held: int = 0) -> bool:
     """Whether a kernel of our own may be used: on a GPU that has room for the weights of as many units as it holds, where
     products may be rounded as TF32 does."""
-    rounded = torch.get_float32_matmul_precision() != "highest" or torch.is_autocast_enabled(inputs.device.type)
-    return inputs.device.type == "cuda" and rounded and has_room(inputs.device, held)
+    if inputs.device.type != "cuda":
+        return False
+    rounded = torch.get_float32_matmul_precision() != "highest" or torch.is_autocast_enabled("cuda")
+    return rounded and has_room(inputs.device, held)
 
 
 @cache

@@ -1,9 +1,9 @@
 """Word vectors: the one matrix W of the paper."""
 
-from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float, Int, Shaped
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from epireader.data.vocabulary import PAD_ID
@@ -29,23 +29,23 @@ def look_up(embedding: nn.Embedding, *texts: Int[Tensor, "..."]) -> list[Float[T
 def mean_vector(
     words: Float[Tensor, "batch cand phrase emb"], mask: Bool[Tensor, "batch cand phrase"]
 ) -> Float[Tensor, "batch cand emb"]:
-    """One vector for a candidate: the mean of its words' vectors."""
+    """One vector for a candidate: the mean of its words' vectors, padding's being zero."""
     if words.shape[2] == 1:
-        return (words * mask[..., None]).squeeze(2)
+        return words.squeeze(2)
     return (words * mask[..., None]).sum(dim=2) / mask.sum(dim=2).clamp(min=1)[..., None]
 
 
-def each_word_once(
-    of_words: Callable[[Float[Tensor, "batch n emb"]], Sequence[Shaped[Tensor, "batch n *out"]]],
-    vectors: Float[Tensor, "batch n emb"],
-    words: Int[Tensor, "batch n"],
-) -> Sequence[Shaped[Tensor, "batch n *out"]]:
-    """What a function makes of the vector of every word by itself.
+@dataclass(frozen=True)
+class EachOnce:
+    """The distinct words of a text, of whose words half or more may have stood there before."""
 
-    In one passage that is read on a CPU, half of the words or more have stood there before: of them it is taken over.
-    """
-    if len(words) > 1 or words.device.type != "cpu" or torch.is_grad_enabled():
-        return of_words(vectors)
-    distinct, which = words[0].unique(return_inverse=True)
-    anywhere = which.new_empty(len(distinct)).scatter_(0, which, torch.arange(len(which)))
-    return [part.index_select(1, which) for part in of_words(vectors[:, anywhere])]
+    stands: Int[Tensor, " distinct"]
+    """A place where each of them stands."""
+    which: Int[Tensor, " n"]
+    """Which of them stands at every place."""
+
+
+def each_once(words: Int[Tensor, " n"]) -> EachOnce:
+    distinct, which = words.unique(return_inverse=True)
+    stands = torch.empty_like(distinct).scatter_(0, which, torch.arange(len(which), device=words.device))
+    return EachOnce(stands, which)

@@ -17,8 +17,8 @@ from epireader.layers.directions import (
     is_step_by_step,
     weights_of,
 )
-from epireader.layers.embedding import each_word_once
-from epireader.layers.lockstep import pays_in_lockstep, projected, read_in_lockstep
+from epireader.layers.embedding import each_once
+from epireader.layers.lockstep import forget, pays_in_lockstep, read_in_lockstep
 
 
 class GRU(nn.Module):
@@ -36,7 +36,9 @@ class GRU(nn.Module):
         if can_be_fused(inputs, self.recurrence.hidden_size):
             return read_fused([self.recurrence], inputs, mask)
         if pays_in_lockstep(inputs):
-            return read_in_lockstep([self.recurrence], [projected(self.recurrence, inputs)], mask)
+            return read_in_lockstep([self.recurrence], inputs.flatten(0, 1), None, mask)
+        if torch.is_grad_enabled():
+            forget(self.recurrence)
         states = read_stepwise(self.recurrence, inputs) if is_step_by_step() else self.recurrence(inputs)[0]
         return ended(states, mask)
 
@@ -51,22 +53,21 @@ class BiGRU(BothDirections[GRU]):
         if can_be_fused(inputs, self.forwards.recurrence.hidden_size):
             return read_fused(self._ways, inputs, mask)
         if pays_in_lockstep(inputs):
-            return read_in_lockstep(self._ways, self._projected(inputs), mask)
+            return read_in_lockstep(self._ways, inputs.flatten(0, 1), None, mask)
         return super().forward(inputs, mask)
 
     def read(self, vectors: Float[Tensor, "batch n in"], words: Int[Tensor, "batch n"]) -> Encoded:
-        """What it makes of the words' vectors; a word that stands there twice may be multiplied with the weights once."""
+        """What it makes of the words' vectors; one that stands there twice may be multiplied with the weights once."""
         mask = words != PAD_ID
         if not pays_in_lockstep(vectors):
             return self.forward(vectors, mask)
-        return read_in_lockstep(self._ways, each_word_once(self._projected, vectors, words), mask)
+        once = each_once(words.flatten())
+        distinct = vectors.flatten(0, 1).index_select(0, once.stands)
+        return read_in_lockstep(self._ways, distinct, once.which.view(words.shape), mask)
 
     @property
     def _ways(self) -> list[nn.GRU]:
         return [self.forwards.recurrence, self.backwards.recurrence]
-
-    def _projected(self, inputs: Float[Tensor, "batch n in"]) -> list[Float[Tensor, "batch n gates"]]:
-        return [projected(way, inputs) for way in self._ways]
 
 
 def read_fused(ways: list[nn.GRU], inputs: Float[Tensor, "batch n in"], mask: Bool[Tensor, "batch n"]) -> Encoded:

@@ -5,17 +5,18 @@ there are five for both. From about eight sequences on, the arithmetic outweighs
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from weakref import WeakKeyDictionary
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from epireader.layers.directions import Encoded, ended, is_step_by_step, reversed_within_length, stacked, weights_of
+from epireader.layers.directions import Encoded, is_step_by_step, reversed_within_length, weights_of
 
 FEW_SEQUENCES = 8
-FEW_STEPS = 64
-"""Up to which turning the weights round would cost more than it gains in a step."""
 
 
 def pays_in_lockstep(inputs: Tensor) -> bool:
@@ -24,47 +25,120 @@ def pays_in_lockstep(inputs: Tensor) -> bool:
     return alone and inputs.device.type == "cpu" and len(inputs) <= FEW_SEQUENCES
 
 
-def projected(way: nn.GRU, inputs: Float[Tensor, "batch n in"]) -> Float[Tensor, "batch n gates"]:
-    """The part of the inputs in what opens the gates."""
-    input_weight, input_bias, _, _ = weights_of(way)
-    return linear(inputs, input_weight, input_bias)
-
-
 def read_in_lockstep(
-    ways: Sequence[nn.GRU], inputs: Sequence[Float[Tensor, "batch n gates"]], mask: Bool[Tensor, "batch n"]
+    ways: Sequence[nn.GRU],
+    inputs: Float[Tensor, "rows in"],
+    places: Int[Tensor, "batch n"] | None,
+    mask: Bool[Tensor, "batch n"],
 ) -> Encoded:
-    """What one GRU makes of sequences from left to right, or two that read them both ways; inputs are `projected`."""
-    batch, steps = mask.shape
-    given = inputs[0].new_empty(steps, len(ways), batch, 4 * ways[0].hidden_size)
-    lay_out(given[:, 0], ways[0], inputs[0])
-    if len(ways) == 2:
-        mirror = reversed_within_length(mask)
-        lay_out(given[:, 1], ways[1], taken_whole(inputs[1], mirror))
-    weight = stacked(ways, "weight_hh_l0").transpose(1, 2)
-    states = take_steps(given, weight if len(given) <= FEW_STEPS else weight.contiguous()).permute(1, 2, 0, 3)
-    forwards = ended(states[0], mask)
-    if len(ways) == 1:
-        return forwards
-    backwards = taken_whole(states[1], mirror)
-    return Encoded(
-        torch.cat([forwards.states, backwards], dim=-1), torch.cat([forwards.final, backwards[:, 0]], dim=-1)
+    """What one GRU makes of sequences from left to right, or two that read them both ways.
+
+    `places` says which of the inputs stands where; without it they stand one after the other.
+    """
+    weights, (batch, steps) = prepared(ways), mask.shape
+    order = order_of(tuple(mask.sum(dim=1).tolist()), steps, len(ways))
+    source = order.source if places is None else (places.take(order.words) + len(inputs) * order.way).flatten()
+    at_step = given_to_steps(weights, inputs).flatten(0, 1).index_select(0, source)
+    states = take_steps(at_step.view(steps, len(ways), batch, -1), weights.state)
+    found = states.flatten(0, 2).index_select(0, order.states)
+    return Encoded(found.view(batch, steps, -1), found.index_select(0, order.last).view(batch, -1))
+
+
+@dataclass(frozen=True)
+class Order:
+    """In which order sequences are read, one after the other in a row: forwards, and by a second way backwards."""
+
+    words: Int[Tensor, "n way batch"]
+    """The word that is read at each step."""
+    way: Int[Tensor, "way 1"]
+    source: Int[Tensor, " n_way_batch"]
+    """Where what is read at each step stands, if all that the first way reads stands before what the second does."""
+    states: Int[Tensor, " batch_n_way"]
+    """Where the state of each word comes to stand."""
+    last: Int[Tensor, " batch_way"]
+    """Which of those states are the last of each way."""
+
+
+@lru_cache(maxsize=64)
+def order_of(lengths: tuple[int, ...], steps: int, ways: int) -> Order:
+    mask = torch.arange(steps) < torch.tensor(lengths)[:, None]
+    forwards = torch.arange(steps).expand(len(lengths), steps)
+    # A mirror's image is mirrored back: the word read at a step, and the step at which a word is read.
+    order = torch.stack([forwards, reversed_within_length(mask)][:ways], dim=-1)
+    row, way = torch.arange(len(lengths))[:, None, None], torch.arange(ways)
+    ends = torch.stack([mask.sum(dim=1).clamp(min=1) - 1, torch.zeros(len(lengths), dtype=torch.long)][:ways], dim=-1)
+    words = (order + row * steps).permute(1, 2, 0).contiguous()
+    return Order(
+        words=words,
+        way=way[:, None],
+        source=(words + len(lengths) * steps * way[:, None]).flatten(),
+        states=((order * ways + way) * len(lengths) + row).flatten(),
+        last=((row[:, 0] * steps + ends) * ways + way).flatten(),
     )
 
 
-def lay_out(given: Float[Tensor, "n batch four_hid"], way: nn.GRU, inputs: Float[Tensor, "batch n gates"]) -> None:
-    """Put down what steps are given: what opens reset and update but for the state's part, what is added to the
+@dataclass(frozen=True)
+class StepWeights:
+    """The weights of one GRU, or of two, side by side as steps take them."""
+
+    input: Float[Tensor, "way_gates in"]
+    input_bias: Float[Tensor, " way_gates"]
+    """For reset and update, with the bias of the state's part."""
+    news_bias: Float[Tensor, "way hid"]
+    """What is added to the state's part of the news."""
+    state: Float[Tensor, "way hid gates"]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Weights for steps, and what they were made of."""
+
+    weights: StepWeights
+    made_of: list[tuple[int, int]]
+    held: list[Tensor]
+    """So that no other weights can come to lie where these did."""
+
+
+_prepared: WeakKeyDictionary[nn.Module, Prepared] = WeakKeyDictionary()
+
+
+def prepared(ways: Sequence[nn.GRU]) -> StepWeights:
+    """The weights for steps: made once, and again when they have changed."""
+    sources = [weight for way in ways for weight in weights_of(way)]
+    if any(map(Tensor.is_inference, sources)):  # nothing tells whether they have changed
+        return prepare(sources)
+    found = _prepared.get(ways[0])
+    made_of = [(source.data_ptr(), source._version) for source in sources]  # where they lie, and how often changed
+    if found is None or found.made_of != made_of:
+        held = [source.detach() for source in sources]
+        found = _prepared[ways[0]] = Prepared(prepare(sources), made_of, held)
+    return found.weights
+
+
+def forget(way: nn.GRU) -> None:
+    """Do so where something is learnt: fused optimisers change weights and do not count it."""
+    _prepared.pop(way, None)
+
+
+def prepare(sources: list[Tensor]) -> StepWeights:
+    input_weight, input_bias, state_weight, state_bias = (torch.stack(sources[n::4]) for n in range(4))
+    hidden = state_weight.shape[2]
+    input_bias[:, : 2 * hidden] += state_bias[:, : 2 * hidden]
+    return StepWeights(
+        input=input_weight.flatten(0, 1),
+        input_bias=input_bias.flatten(),
+        news_bias=state_bias[:, 2 * hidden :].contiguous(),
+        state=state_weight.transpose(1, 2).contiguous(),
+    )
+
+
+def given_to_steps(weights: StepWeights, inputs: Float[Tensor, "rows in"]) -> Float[Tensor, "way rows four_hid"]:
+    """What steps are given of each input: what opens reset and update but for the state's part, what is added to the
     state's part of the news (a bias), and the input's part of the news."""
-    hidden, inputs = way.hidden_size, inputs.transpose(0, 1)
-    _, _, _, state_bias = weights_of(way)
-    torch.add(inputs[..., : 2 * hidden], state_bias[: 2 * hidden], out=given[..., : 2 * hidden])
-    given[..., 2 * hidden : 3 * hidden] = state_bias[2 * hidden :]
-    given[..., 3 * hidden :] = inputs[..., 2 * hidden :]
-
-
-def taken_whole(values: Float[Tensor, "batch n dim"], order: Int[Tensor, "batch n"]) -> Float[Tensor, "batch n dim"]:
-    """What `reordered` gives, by whole entries and not number by number."""
-    first = torch.arange(len(values))[:, None] * values.shape[1]
-    return values.flatten(0, 1).index_select(0, (first + order).flatten()).view(values.shape)
+    ways, hidden, _ = weights.state.shape
+    gates = linear(inputs, weights.input, weights.input_bias).view(len(inputs), ways, -1).transpose(0, 1)
+    bias = weights.news_bias[:, None].expand(ways, len(inputs), hidden)
+    return torch.cat([gates[..., : 2 * hidden], bias, gates[..., 2 * hidden :]], dim=-1)
 
 
 def take_steps(

@@ -22,12 +22,14 @@ def masked_logsumexp(values: Float[Tensor, "*rows n"], mask: Bool[Tensor, "*rows
 
 def logsumexp(values: Float[Tensor, "*rows n"]) -> Float[Tensor, "*rows"]:
     """log of the summed exponentials; where all values are -inf it is too, and their gradients are 0."""
-    log_sum: Tensor = (LogSumExp.apply if torch.is_grad_enabled() else LogSumExp.forward)(values)[0]
+    if not torch.is_grad_enabled():
+        return values.logsumexp(dim=-1)
+    log_sum: Tensor = LogSumExp.apply(values)[0]  # type: ignore[no-untyped-call]
     return log_sum
 
 
 class LogSumExp(torch.autograd.Function):
-    """Also gives what the backward pass needs: `torch.logsumexp` is twice as many kernels, and NaN for rows of -inf."""
+    """Also gives what the backward pass needs: that of `torch.logsumexp` is twice as many kernels, and NaN for rows of -inf."""
 
     generate_vmap_rule = True
 
@@ -57,12 +59,12 @@ def masked_log_softmax(scores: Float[Tensor, "*rows n"], mask: Bool[Tensor, "*ro
         from epireader.layers.fused.attention import fused_log_softmax  # Triton is there where a GPU is
 
         return fused_log_softmax(scores, mask)
-    scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
+    scores = scores.float() if scores.dtype.itemsize < 4 else scores
     mask = mask & (scores > MINUS_INFINITY)
     scores = torch.where(mask, scores, torch.finfo(scores.dtype).min)
-    # The largest is taken off first: beside a large score the logarithm of the sum would lose its digits.
-    log_probs = (scores - scores.detach().amax(dim=-1, keepdim=True)).log_softmax(dim=-1)
-    return torch.where(mask, log_probs, MINUS_INFINITY)
+    if scores.device.type != "cpu":  # there torch takes the largest off first, without which digits are lost beside it
+        scores = scores - scores.detach().amax(dim=-1, keepdim=True)
+    return torch.where(mask, scores.log_softmax(dim=-1), MINUS_INFINITY)
 
 
 def masked_max(values: Float[Tensor, "*rows n"], mask: Bool[Tensor, "*#rows n"]) -> Float[Tensor, "*rows"]:

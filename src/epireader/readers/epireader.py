@@ -2,18 +2,21 @@
 
 from dataclasses import dataclass
 
-from jaxtyping import Float, Int, Shaped
+import torch
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from epireader.data.batches import Batch
+from epireader.data.vocabulary import PAD_ID
 from epireader.layers.attention import candidate_log_probs
+from epireader.layers.convolution import PassageLine
 from epireader.layers.embedding import look_up, word_embedding
 from epireader.layers.masking import masked_log_softmax, spread_log_probs
 from epireader.readers.extractor import Extractor
 from epireader.readers.hypotheses import choose_hypotheses
 from epireader.readers.losses import margin_loss, negative_log_likelihood
 from epireader.readers.reading import Evidence, Loss, ReaderModule, Reading
-from epireader.readers.reasoner import Reasoner, Vectors
+from epireader.readers.reasoner import Entailment, Reasoner, Vectors
 from epireader.settings import refuse_below_one
 
 REASONER_LOSSES = ("margin", "likelihood")
@@ -74,36 +77,39 @@ class EpiReader(ReaderModule):
     def read_passage(self, batch: Batch) -> Float[Tensor, "batch doc out"]:
         return self.extractor.read_passage(self.embedding(batch.passage), batch)
 
-    def forward(self, batch: Batch, passage_states: Float[Tensor, "batch doc out"] | None = None) -> Reading:
+    def lay_out(self, batch: Batch) -> PassageLine | None:
+        if len(batch) > 1 or batch.passage.device.type != "cpu" or torch.is_grad_enabled():
+            return None
+        return self.reasoner.lay_out(self.embedding, batch)
+
+    def forward(
+        self,
+        batch: Batch,
+        passage_states: Float[Tensor, "batch doc out"] | None = None,
+        line: PassageLine | None = None,
+    ) -> Reading:
         """Read a batch. While training, the right answer is always among the hypotheses."""
-        passage, question, candidates = look_up(self.embedding, batch.passage, batch.question, batch.candidates)
-        states = self.extractor.read_passage(passage, batch) if passage_states is None else passage_states
+        line = self.lay_out(batch) if line is None else line
+        if line is None:
+            passage, question, candidates = look_up(self.embedding, batch.passage, batch.question, batch.candidates)
+            states = self.extractor.read_passage(passage, batch) if passage_states is None else passage_states
+        else:
+            passage, question, candidates = None, self.embedding(batch.question), None
+            states = self.read_passage(batch) if passage_states is None else passage_states
         asked = self.extractor.read_question(question, batch)
         log_attention = self.extractor(states, asked.final, batch)
         log_probs = candidate_log_probs(log_attention, batch.passage, batch.candidates)
         keep = batch.answer if self.training else None
         chosen = choose_hypotheses(log_probs.detach(), batch.candidate_mask, self.config.hypotheses, keep)
-        words = Vectors(passage, question, of_chosen(candidates, chosen), asked.states)
-        evidence = self._weigh(batch, chosen, log_probs.gather(1, chosen), words)
+        hypotheses = of_chosen(batch.candidates, chosen)
+        answers = self.embedding(hypotheses) if candidates is None else of_chosen(candidates, chosen)
+        entailment = self.reasoner(Vectors(passage, question, answers, asked.states), batch, hypotheses, line)
+        evidence = weigh(entailment, chosen, log_probs.gather(1, chosen), hypotheses[:, :, 0] != PAD_ID)
         return Reading(
             log_probs=spread_log_probs(evidence.combined_log_probs, chosen, log_probs.shape[1]),
             first_log_probs=log_probs,
             log_attention=log_attention,
             evidence=evidence,
-        )
-
-    def _weigh(
-        self, batch: Batch, chosen: Int[Tensor, "batch hyp"], log_probs: Float[Tensor, "batch hyp"], words: Vectors
-    ) -> Evidence:
-        entailment = self.reasoner(words, batch, of_chosen(batch.candidates, chosen))
-        mask = of_chosen(batch.candidate_mask, chosen)
-        evidence = masked_log_softmax(entailment.scores, mask)  # log e_k
-        return Evidence(
-            hypotheses=chosen,
-            log_probs=evidence,
-            combined_log_probs=masked_log_softmax(evidence + log_probs, mask),  # log pi_k, eq. 4
-            by_sentence=entailment.by_sentence,
-            fit=entailment.fit,
         )
 
     def loss(self, reading: Reading, batch: Batch) -> Loss:
@@ -121,6 +127,23 @@ class EpiReader(ReaderModule):
             )
         total = extractor + self.config.reasoner_weight * reasoner  # L_ER, eq. 7
         return Loss(total, {"extractor": extractor.detach(), "reasoner": reasoner.detach()})
+
+
+def weigh(
+    entailment: Entailment,
+    chosen: Int[Tensor, "batch hyp"],
+    log_probs: Float[Tensor, "batch hyp"],
+    mask: Bool[Tensor, "batch hyp"],
+) -> Evidence:
+    """What the passage says for the hypotheses, with what the Extractor does."""
+    evidence = masked_log_softmax(entailment.scores, mask)  # log e_k
+    return Evidence(
+        hypotheses=chosen,
+        log_probs=evidence,
+        combined_log_probs=masked_log_softmax(evidence + log_probs, mask),  # log pi_k, eq. 4
+        by_sentence=entailment.by_sentence,
+        fit=entailment.fit,
+    )
 
 
 def of_chosen(

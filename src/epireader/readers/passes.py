@@ -12,6 +12,7 @@ from torch.nn.utils.rnn import pad_sequence
 from epireader.data.batches import Batch, BatchCutter
 from epireader.data.live import LiveCutter
 from epireader.data.questions import Sizes
+from epireader.layers.convolution import PassageLine
 from epireader.readers.reading import ReaderModule, Reading
 
 QUESTIONS_AT_ONCE = 64
@@ -28,6 +29,7 @@ class Notes:
     """What readers made of a passage before they knew a question."""
 
     states: dict[ReaderModule, Float[Tensor, "doc out"]] = field(default_factory=dict)
+    lines: dict[ReaderModule, PassageLine] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,9 @@ def plan_passes(sizes: Sizes) -> Iterator[np.ndarray]:
     No question is padded to more than twice the room it takes alone, and no pass takes more than `LARGEST_PASS`,
     unless one question does.
     """
+    if len(sizes.words) == 1:
+        yield np.zeros(1, dtype=int)
+        return
     alone = room(sizes)
     order = np.argsort(-alone, kind="stable")
     while len(order):
@@ -93,7 +98,14 @@ def read_pass(
             known[note] = states[: cutter.sizes.words[rows[place]]]
             if why:
                 note.states[module] = known[note].clone()  # not a part of the whole batch, which would stay with it
-    return _views(module(batch, _side_by_side(known, notes)), cutter.sizes, rows, why=why)
+    states = _side_by_side(known, notes)
+    line = None
+    if len(known) == 1:
+        line = notes[0].lines.get(module) or module.lay_out(batch if len(rows) == 1 else _cut(cutter, rows[:1]))
+        if why and line is not None:
+            notes[0].lines[module] = line
+    reading = module(batch, states) if line is None else module(batch, states, line)
+    return _views(reading, cutter.sizes, rows, why=why)
 
 
 def _cut(cutter: BatchCutter | LiveCutter, rows: np.ndarray) -> Batch:

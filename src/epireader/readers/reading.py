@@ -7,6 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from epireader.data.batches import Batch
+from epireader.layers.convolution import PassageLine
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +60,11 @@ class ReaderModule(nn.Module):
 
         It is a state for each word, or one for the whole passage (`batch 1 out`), and does not depend on the padding.
         """
+        del batch
+        return None
+
+    def lay_out(self, batch: Batch) -> PassageLine | None:
+        """What else can be made of the only passage of a batch, to be handed to `forward` as `line`; None: nothing."""
         del batch
         return None
 

@@ -8,8 +8,17 @@ from torch import Tensor, nn
 
 from epireader.data.batches import Batch
 from epireader.data.vocabulary import BLANK_ID, PAD_ID
-from epireader.layers.convolution import Filters, SentenceFeatures, sentence_maxima, window_sums, word_products
-from epireader.layers.embedding import each_word_once, mean_vector
+from epireader.layers.convolution import (
+    Filters,
+    PassageLine,
+    SentenceFeatures,
+    lay_on_line,
+    line_maxima,
+    sentence_maxima,
+    window_sums,
+    word_products,
+)
+from epireader.layers.embedding import mean_vector
 from epireader.layers.gru import GRU
 from epireader.layers.kernels import can_pool_fused
 from epireader.layers.masking import masked_max
@@ -31,7 +40,8 @@ class Entailment:
 class Vectors:
     """The vectors of the words that are read, padding's being zero, and the states of the question's."""
 
-    passage: Float[Tensor, "batch doc emb"]
+    passage: Float[Tensor, "batch doc emb"] | None
+    """None where the passage lies on a line already."""
     question: Float[Tensor, "batch q emb"]
     hypotheses: Float[Tensor, "batch hyp phrase emb"]
     question_states: Float[Tensor, "batch q out"] | None = None
@@ -63,16 +73,34 @@ class Reasoner(nn.Module):
         self.evidence = nn.Linear(hidden_dim, 1, bias=False)
         self.wanted = nn.Linear(state_dim, embedding_dim) if state_dim else None
 
-    def forward(self, words: Vectors, batch: Batch, hypotheses: Int[Tensor, "batch hyp phrase"]) -> Entailment:
+    def lay_out(self, embedding: nn.Embedding, batch: Batch) -> PassageLine:
+        """What the sentence filters make of the only passage of a batch, whatever is asked about it."""
+        filters = self.sentence_filters
+        line = lay_on_line(batch.passage, batch.sentence_of, batch.sentence_length, width=filters.width, wide=self.wide)
+        words, slots = line.words[0].unique(return_inverse=True)
+        vectors = embedding(words)
+        products = word_products(vectors, filters.weight[:-2])
+        sums = window_sums(products[slots]) + filters.bias
+        return PassageLine(vectors, slots, sums, line.window_sentence[0], batch.sentence_length.shape[1])
+
+    def forward(
+        self,
+        words: Vectors,
+        batch: Batch,
+        hypotheses: Int[Tensor, "batch hyp phrase"],
+        line: PassageLine | None = None,
+    ) -> Entailment:
         """Scores for hypotheses given as the words to put into the blank."""
         answers = mean_vector(words.hypotheses, hypotheses != PAD_ID)
-        sentences = self._read_sentences(words, batch, answers)
+        if line is None:
+            sentences = self._read_sentences(words, batch, answers)
+        else:
+            sentences = self._read_line(line, words.question, batch, answers)
         statements = self._read_hypotheses(words, batch, hypotheses)
-        similarity = torch.einsum("bskf,bkf->bks", sentences, statements @ self.similarity.T)  # varsigma, eq. 3
-        count = sentences.shape[1]
-        steps = torch.cat(
-            [similarity[..., None], sentences.transpose(1, 2), statements[:, :, None].expand(-1, -1, count, -1)], dim=-1
-        )  # x_ik
+        similarity = (sentences * (statements @ self.similarity.T)[:, None]).sum(
+            dim=-1, keepdim=True
+        )  # varsigma, eq. 3
+        steps = torch.cat([similarity, sentences, statements[:, None].expand_as(sentences)], dim=-1)  # x_ik
         entailment = self._gather_evidence(steps, batch.sentence_mask)
         if self.wanted is None:
             return entailment
@@ -83,22 +111,37 @@ class Reasoner(nn.Module):
         self, words: Vectors, batch: Batch, answers: Float[Tensor, "batch hyp emb"]
     ) -> Float[Tensor, "batch sent hyp filt"]:
         filters = self.sentence_filters
-        of_words, of_matches = filters.weight.split([words.passage.shape[-1], 2])
-        question_mask = asks(batch.question)
-
-        def features(vectors: Float[Tensor, "batch n emb"]) -> tuple[Tensor, Tensor, Tensor]:
-            # Only the first row of M depends on the hypothesis: the rest of the convolution is done once for all.
-            return word_products(vectors, of_words), *match_features(vectors, answers, words.question, question_mask)
-
-        products, to_answer, to_question = each_word_once(features, words.passage, batch.passage)
+        assert words.passage is not None
+        # Only the first row of M depends on the hypothesis: the rest of the convolution is done once for all.
+        products = word_products(words.passage, filters.weight[:-2])
+        matches = match_features(words.passage, answers, words.question, asks(batch.question))
         return sentence_maxima(
-            SentenceFeatures(products, to_answer, to_question),
-            of_matches,
+            SentenceFeatures(products, *matches),
+            filters.weight[-2:],
             filters.bias,
             batch.sentence_of,
             batch.sentence_length,
             wide=self.wide,
         )  # r_S
+
+    def _read_line(
+        self,
+        line: PassageLine,
+        question: Float[Tensor, "batch q emb"],
+        batch: Batch,
+        answers: Float[Tensor, "batch hyp emb"],
+    ) -> Float[Tensor, "batch sent hyp filt"]:
+        """The same for questions about one passage."""
+        matches = match_features(line.words, answers, question, asks(batch.question))
+        to_answer, to_question = (match.index_select(1, line.slots) for match in matches)
+        return line_maxima(
+            line.sums[None],
+            to_answer,
+            to_question,
+            self.sentence_filters.weight[-2:],
+            line.window_sentence[None],
+            line.sentences,
+        )
 
     def _read_hypotheses(
         self, words: Vectors, batch: Batch, hypotheses: Int[Tensor, "batch hyp phrase"]
@@ -111,8 +154,9 @@ class Reasoner(nn.Module):
 
             given = (of_question, of_answer, filters.bias, batch.question, hypotheses)
             return fused_statements(*(tensor[None] for tensor in given), wide=self.wide).squeeze(0)
-        source = fill_blank(batch.question, batch.blank, hypotheses)
-        return statement_maxima(of_question, of_answer, source, filters.bias, wide=self.wide)  # r_H
+        fill = fill_in_word if hypotheses.shape[2] == 1 else fill_in
+        filled = fill(of_question, of_answer, batch.question, hypotheses)
+        return statement_maxima(*filled, filters.bias, wide=self.wide)  # r_H
 
     def _fit(self, words: Vectors, batch: Batch, answers: Float[Tensor, "batch hyp emb"]) -> Float[Tensor, "batch hyp"]:
         """How near each answer is to the vector that the words on both sides of the blank call for."""
@@ -124,11 +168,11 @@ class Reasoner(nn.Module):
         return fit
 
     def _gather_evidence(
-        self, steps: Float[Tensor, "batch hyp sent in"], sentence_mask: Bool[Tensor, "batch sent"]
+        self, steps: Float[Tensor, "batch sent hyp in"], sentence_mask: Bool[Tensor, "batch sent"]
     ) -> Entailment:
-        batch, hyp, sent, _ = steps.shape
+        batch, sent, hyp, _ = steps.shape
         mask = sentence_mask[:, None].expand(batch, hyp, sent)
-        gathered = self.synthesis(steps.flatten(0, 1), mask.flatten(0, 1))
+        gathered = self.synthesis(steps.transpose(1, 2).flatten(0, 1), mask.flatten(0, 1))
         scores = self.evidence(gathered.final).view(batch, hyp)  # y_k
         return Entailment(scores, self.evidence(gathered.states).view(batch, hyp, sent))
 
@@ -139,12 +183,12 @@ def asks(question: Int[Tensor, "batch q"]) -> Bool[Tensor, "batch q"]:
 
 
 def match_features(
-    words: Float[Tensor, "batch slot emb"],
+    words: Float[Tensor, "*batch slot emb"],
     answers: Float[Tensor, "batch hyp emb"],
     question: Float[Tensor, "batch q emb"],
     question_mask: Bool[Tensor, "batch q"],
 ) -> tuple[Float[Tensor, "batch slot hyp"], Float[Tensor, "batch slot"]]:
-    """The two rows of the paper's matrix M, for every word of the passage.
+    """The two rows of the paper's matrix M, for every word of the passages, or of the one passage that all ask about.
 
     The first is its inner product with each answer, the second its largest inner product with a word of the question.
     """
@@ -154,24 +198,45 @@ def match_features(
     return to_answer, masked_max(to_question, question_mask[:, None])
 
 
-def statement_maxima(
+def fill_in(
     of_question: Float[Tensor, "batch q width filt"],
     of_answer: Float[Tensor, "batch hyp phrase width filt"],
-    source: Int[Tensor, "batch hyp word"],
+    question: Int[Tensor, "batch q"],
+    answers: Int[Tensor, "batch hyp phrase"],
+) -> tuple[Float[Tensor, "batch hyp word width filt"], Int[Tensor, "batch hyp"]]:
+    """What the filters make of every word of every hypothesis, zeros behind them, and how many words it has."""
+    source = fill_blank(question, (question == BLANK_ID).int().argmax(dim=1), answers)
+    empty = of_answer.new_zeros(1).expand(*of_answer.shape[:2], 1, *of_answer.shape[3:])
+    of_question = of_question[:, None].expand(-1, of_answer.shape[1], -1, -1, -1)
+    products = torch.cat([empty, of_question, of_answer], dim=2)
+    products = products.gather(2, source[..., None, None].expand(*source.shape, *products.shape[3:]))
+    return products, (source > 0).sum(dim=2)
+
+
+def fill_in_word(
+    of_question: Float[Tensor, "batch q width filt"],
+    of_answer: Float[Tensor, "batch hyp 1 width filt"],
+    question: Int[Tensor, "batch q"],
+    _: Int[Tensor, "batch hyp 1"],
+) -> tuple[Float[Tensor, "batch hyp q width filt"], Int[Tensor, "batch 1"]]:
+    """The same for answers of one word: it takes the place of the blank, and all others stay where they are."""
+    is_blank = (question == BLANK_ID)[:, None, :, None, None]
+    return torch.where(is_blank, of_answer, of_question[:, None]), (question != PAD_ID).sum(dim=1, keepdim=True)
+
+
+def statement_maxima(
+    products: Float[Tensor, "batch hyp word width filt"],
+    length: Int[Tensor, "batch #hyp"],
     bias: Float[Tensor, " filt"],
     *,
     wide: bool,
 ) -> Float[Tensor, "batch hyp filt"]:
-    """The largest value each filter has over the windows of each hypothesis, whose words `fill_blank` tells, after the ReLU."""
-    gap = of_question.shape[2] - 1
-    empty = of_answer.new_zeros(1).expand(*of_answer.shape[:2], 1, *of_answer.shape[3:])
-    of_question = of_question[:, None].expand(-1, of_answer.shape[1], -1, -1, -1)
-    products = torch.cat([empty, of_question, of_answer], dim=2)
-    slots = nn.functional.pad(source, (gap, gap))
-    products = products.gather(2, slots[..., None, None].expand(*slots.shape, *products.shape[3:]))
-    values = torch.relu(window_sums(products) + bias)
-    counts = window_counts((source > 0).sum(dim=2), values.shape[2], width=gap + 1, wide=wide)
-    return (values * counts[..., None]).amax(dim=2)
+    """The largest value each filter has over the windows of each hypothesis, after the ReLU."""
+    width = products.shape[3]
+    values = window_sums(nn.functional.pad(products, (0, 0, 0, 0, width - 1, width - 1)))
+    counts = window_counts(length, values.shape[2], width=width, wide=wide)
+    # A maximum that takes a zero for what does not count is that of the ReLUs.
+    return (torch.relu_(values + bias) * counts[..., None]).amax(dim=2)
 
 
 def window_counts(

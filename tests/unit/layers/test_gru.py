@@ -211,3 +211,60 @@ def test_words_are_read_as_their_vectors_are(lengths: list[int], extra: int, see
     torch.testing.assert_close(read.states[mask], expected.states[mask].detach())
     torch.testing.assert_close(read.final, expected.final.detach())
     assert torch.equal(module.read(embedding(words), words).states, expected.states)
+
+
+def moved(module: BiGRU) -> None:
+    """The weights elsewhere in memory, and others."""
+    for parameter in module.parameters():
+        parameter.data = parameter.data.clone() + 1
+
+
+def filled(module: BiGRU) -> None:
+    module.load_state_dict({name: weight + 1 for name, weight in module.state_dict().items()})
+
+
+def added_to(module: BiGRU) -> None:
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter += 1
+
+
+def taught(module: BiGRU) -> None:
+    """By an optimiser that does not count its changes."""
+    inputs, mask = sequences([4, 2], 4, 3, 2)
+    optimizer = torch.optim.Adam(module.parameters(), lr=1, fused=True)
+    with torch.enable_grad():
+        module(inputs, mask).states.sum().backward()
+    optimizer.step()
+
+
+@pytest.mark.parametrize("change", [moved, filled, added_to, taught])
+def test_weights_prepared_for_steps_are_prepared_again_when_they_change(change: Callable[[BiGRU], None]) -> None:
+    module = bigru(seed=1)
+    inputs, mask = sequences([4, 2], 4, 3, 1)
+    with torch.no_grad():
+        before = module(inputs, mask)
+        change(module)
+        after = module(inputs, mask)
+    expected = module(inputs, mask)
+    assert not torch.allclose(before.final, after.final)
+    torch.testing.assert_close(after.final, expected.final.detach())
+
+
+def test_weights_whose_changes_are_not_counted_are_prepared_every_time() -> None:
+    inputs, mask = sequences([4, 2], 4, 3, 1)
+    with torch.inference_mode():
+        module = bigru(seed=1)
+        before = module(inputs, mask)
+        added_to(module)
+        after = module(inputs, mask)
+    assert not torch.allclose(before.final, after.final)
+
+
+def test_other_weights_put_in_their_place_are_used() -> None:
+    module, other = bigru(seed=1), bigru(seed=2)
+    inputs, mask = sequences([4, 2], 4, 3, 1)
+    with torch.no_grad():
+        module(inputs, mask)
+        swapped = torch.func.functional_call(module, dict(other.named_parameters()), (inputs, mask))
+        assert torch.equal(swapped.final, other(inputs, mask).final)

@@ -10,8 +10,19 @@ from reference.small import hard_cases, roughened
 from reference.weights import weights_of
 from torch import nn
 
+from epireader.layers.convolution import word_products
 from epireader.layers.embedding import look_up, mean_vector, word_embedding
-from epireader.readers.reasoner import Entailment, Reasoner, Vectors, asks, match_features, window_counts
+from epireader.readers.reasoner import (
+    Entailment,
+    Reasoner,
+    Vectors,
+    asks,
+    fill_in,
+    fill_in_word,
+    match_features,
+    statement_maxima,
+    window_counts,
+)
 
 seeds = st.integers(0, 10_000)
 extras = st.builds(Extra, *[st.integers(0, 2)] * 5)
@@ -41,6 +52,14 @@ def weigh(module: Reasoner, embedding: nn.Embedding, cases: list[Case], extra: E
     return module(words, batch, batch.candidates)
 
 
+def weigh_on_line(module: Reasoner, embedding: nn.Embedding, case: Case, extra: Extra, questions: int) -> Entailment:
+    """The same for one passage that is laid out before the question, which is asked several times, is known."""
+    line = module.lay_out(embedding, batch_of_cases([case], extra))
+    batch = batch_of_cases([case] * questions, extra)
+    words = Vectors(None, *look_up(embedding, batch.question, batch.candidates))
+    return module(words, batch, batch.candidates, line)
+
+
 @pytest.mark.parametrize("wide", [True, False])
 @pytest.mark.parametrize("width", [1, 2, 3, 5])
 @settings(deadline=None, max_examples=6)
@@ -49,20 +68,55 @@ def test_the_reasoner_agrees_with_the_definition(
     width: int, wide: bool, seed: int, count: int, extra: Extra, bias: float
 ) -> None:
     module, embedding = reasoner(seed, width=width, wide=wide, bias=bias), vectors(seed)
-    cases, weights, table = hard_cases(seed, count), weights_of(module), embedding.weight.tolist()
+    cases = hard_cases(seed, count)
     fast = weigh(module, embedding, cases, extra)
     for row, case in enumerate(cases):
-        for number, candidate in enumerate(case.candidates):
-            expected = evidence_by_sentence(
-                weights,
-                [[table[word] for word in sentence] for sentence in case.sentences],
-                [table[word] for word in hypothesis(case.question, PLACEHOLDER, candidate)],
-                [table[word] for word in candidate],
-                [table[word] for word in case.question if word != PLACEHOLDER],
-                wide=wide,
-            )
-            assert fast.scores[row, number].item() == pytest.approx(expected[-1])
-            assert fast.by_sentence[row, number, : len(expected)].tolist() == pytest.approx(expected)
+        assert_as_defined(module, embedding, case, fast, row)
+
+
+@pytest.mark.parametrize("wide", [True, False])
+@pytest.mark.parametrize("width", [1, 2, 3, 5])
+@settings(deadline=None, max_examples=6)
+@given(seed=seeds, questions=st.integers(1, 3), extra=extras, bias=st.sampled_from([-1.0, 0.0, 2.0]))
+def test_a_passage_laid_out_before_the_question_is_known_is_weighed_as_defined(
+    width: int, wide: bool, seed: int, questions: int, extra: Extra, bias: float
+) -> None:
+    module, embedding = reasoner(seed, width=width, wide=wide, bias=bias), vectors(seed)
+    (case,) = hard_cases(seed, 1)
+    fast = weigh_on_line(module, embedding, case, extra, questions)
+    for row in range(questions):
+        assert_as_defined(module, embedding, case, fast, row)
+
+
+def assert_as_defined(module: Reasoner, embedding: nn.Embedding, case: Case, fast: Entailment, row: int) -> None:
+    weights, table = weights_of(module), embedding.weight.tolist()
+    for number, candidate in enumerate(case.candidates):
+        expected = evidence_by_sentence(
+            weights,
+            [[table[word] for word in sentence] for sentence in case.sentences],
+            [table[word] for word in hypothesis(case.question, PLACEHOLDER, candidate)],
+            [table[word] for word in candidate],
+            [table[word] for word in case.question if word != PLACEHOLDER],
+            wide=module.wide,
+        )
+        assert fast.scores[row, number].item() == pytest.approx(expected[-1])
+        assert fast.by_sentence[row, number, : len(expected)].tolist() == pytest.approx(expected)
+
+
+@settings(deadline=None, max_examples=25)
+@given(seed=seeds, width=st.integers(1, 4), wide=st.booleans())
+def test_answers_of_one_word_are_filled_in_as_all_others_are(seed: int, width: int, wide: bool) -> None:
+    filters, embedding = reasoner(seed, width=width).hypothesis_filters, vectors(seed)
+    draw = torch.Generator().manual_seed(seed)
+    question = torch.randint(2, 20, (2, 5), generator=draw)
+    question[0, 3:], question[0, 1], question[1, 4] = 0, PLACEHOLDER, PLACEHOLDER
+    answers = torch.randint(2, 20, (2, 3, 1), generator=draw)
+    given_words = [word_products(embedding(words), filters.weight) for words in (question, answers)]
+    maxima = [
+        statement_maxima(*fill(*given_words, question, answers), filters.bias, wide=wide)
+        for fill in (fill_in, fill_in_word)
+    ]
+    torch.testing.assert_close(*maxima)
 
 
 @settings(deadline=None, max_examples=25)
