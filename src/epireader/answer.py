@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from statistics import fmean
 
 import numpy as np
 import torch
@@ -224,9 +223,8 @@ def _ranked(story: Story, candidates: Sequence[Words], views: Sequence[View], to
     for n in np.lexsort((-p, -pi))[:top].tolist():
         words = candidates[n]
         tests = [view.tested[n] for view in views if n in view.tested]  # e is the mean of those who tested it
-        e = fmean(test.e for test in tests) if tests else None
+        e = _average([test.e for test in tests])
         evidence = _listed([test.by_sentence for test in tests if test.by_sentence is not None])
-        fits = [test.fit for test in tests if test.fit is not None]
         answers.append(
             Answer(
                 text=" ".join(words),
@@ -236,10 +234,14 @@ def _ranked(story: Story, candidates: Sequence[Words], views: Sequence[View], to
                 mentions=story.mentions(words),
                 attention=attention,
                 evidence=evidence,
-                fits_blank=fmean(fits) if fits else None,
+                fits_blank=_average([test.fit for test in tests if test.fit is not None]),
             )
         )
     return answers
+
+
+def _average(values: list[float]) -> float | None:
+    return sum(values) / len(values) if values else None
 
 
 def _mean(values: list[np.ndarray]) -> np.ndarray:

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from epireader.data.vocabulary import PAD_ID
 from epireader.layers.kernels import LONGEST_ROW, can_be_kernel
-from epireader.layers.masking import logsumexp, masked_log_softmax, masked_logsumexp
+from epireader.layers.masking import grouped_logsumexp, logsumexp, masked_log_softmax, masked_logsumexp
 
 
 def pointer_log_attention(
@@ -32,7 +32,12 @@ def candidate_log_probs(
 
         return fused_attention_sum(log_attention, passage, candidates.squeeze(2))
     stands = (passage[:, None] == candidates) & (candidates != PAD_ID)  # a mention is a word: there are no shares
-    return masked_logsumexp(log_attention[:, None].expand(stands.shape), stands)
+    if torch.is_grad_enabled() or stands.device.type != "cpu":
+        return masked_logsumexp(log_attention[:, None].expand(stands.shape), stands)
+    row, candidate, place = stands.nonzero(as_tuple=True)  # few words are mentions
+    found = log_attention.take(row * passage.shape[1] + place)
+    candidate = row * candidates.shape[1] + candidate
+    return grouped_logsumexp(found, candidate, candidates.shape[:2].numel()).view(stands.shape[:2])
 
 
 def mentions(

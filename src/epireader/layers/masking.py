@@ -28,6 +28,14 @@ def logsumexp(values: Float[Tensor, "*rows n"]) -> Float[Tensor, "*rows"]:
     return log_sum
 
 
+def grouped_logsumexp(values: Float[Tensor, " n"], group: Int[Tensor, " n"], groups: int) -> Float[Tensor, " {groups}"]:
+    """log of the summed exponentials of each group's values; -inf where there are none, or all of them are -inf."""
+    largest = values.new_full((groups,), torch.finfo(values.dtype).min)
+    largest = largest.scatter_reduce_(0, group, values, reduce="amax")
+    terms = (values - largest.index_select(0, group)).exp_()
+    return torch.zeros_like(largest).index_add_(0, group, terms).log_().add_(largest)
+
+
 class LogSumExp(torch.autograd.Function):
     """Also gives what the backward pass needs: that of `torch.logsumexp` is twice as many kernels, and NaN for rows of -inf."""
 

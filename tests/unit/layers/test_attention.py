@@ -72,6 +72,10 @@ def test_candidates_of_one_word_get_and_pass_on_what_phrases_would(seed: int, co
     shares = mentions(batch.passage, batch.candidates)
     quick, plain = candidate_log_probs(scores, batch.passage, batch.candidates), attention_sum(scores, shares)
     assert torch.equal(quick, plain)
+    with torch.inference_mode():  # where nothing is learnt only mentions are looked at
+        torch.testing.assert_close(
+            candidate_log_probs(scores.detach(), batch.passage, batch.candidates), plain.detach()
+        )
     to_scores = [torch.autograd.grad(log_probs.exp().square().sum(), scores)[0] for log_probs in (quick, plain)]
     torch.testing.assert_close(*to_scores)
 

@@ -10,6 +10,7 @@ from reference.pointing import softmax
 from torch import Tensor
 
 from epireader.layers.masking import (
+    grouped_logsumexp,
     masked_log_softmax,
     masked_logsumexp,
     masked_max,
@@ -47,6 +48,21 @@ def test_only_real_entries_are_summed_and_only_they_can_be_the_largest(
     expected = math.log(sum(math.exp(value) for value in real)) if real else MINUS_INFINITY
     assert masked_logsumexp(values, mask).item() == pytest.approx(expected, abs=1e-12)
     assert masked_max(values, mask).item() == max(real, default=0.0)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    entries=st.lists(st.tuples(st.floats(-900, 900) | st.just(MINUS_INFINITY), st.integers(0, 3)), max_size=9),
+)
+def test_each_group_is_summed_by_itself(entries: list[tuple[float, int]]) -> None:
+    values = torch.tensor([value for value, _ in entries], dtype=torch.float64)
+    group = torch.tensor([number for _, number in entries], dtype=torch.long)
+    sums = grouped_logsumexp(values, group, 4)
+    for number, log_sum in enumerate(sums.tolist()):
+        own = [value for value, of in entries if of == number and value > MINUS_INFINITY]
+        largest = max(own, default=0.0)
+        expected = largest + math.log(sum(math.exp(value - largest) for value in own)) if own else MINUS_INFINITY
+        assert log_sum == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("function", [masked_logsumexp, masked_log_softmax, masked_max])
