@@ -78,7 +78,7 @@ class Reasoner(nn.Module):
         filters = self.sentence_filters
         line = lay_on_line(batch.passage, batch.sentence_of, batch.sentence_length, width=filters.width, wide=self.wide)
         words, slots = line.words[0].unique(return_inverse=True)
-        vectors = embedding(words)
+        vectors = embedding(words) * (words != PAD_ID)[:, None]  # empty slots are zero, whatever padding's vector is
         products = word_products(vectors, filters.weight[:-2])
         sums = window_sums(products[slots]) + filters.bias
         return PassageLine(vectors, slots, sums, line.window_sentence[0], batch.sentence_length.shape[1])
