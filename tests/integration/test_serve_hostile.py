@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
-from serving import FLOOD, QUESTION, call, client_of, run
+from serving import ANSWER, FLOOD, QUESTION, call, client_of, run
 
 from epireader.answer import Reader
 from epireader.serve.app import create_app
@@ -33,7 +33,7 @@ def app(reader: Reader) -> Any:
 def _still_answers(app: Any) -> Iterator[None]:
     yield
     after = call(app, "POST", "/v1/answer", {"passage": FLOOD, "question": QUESTION})
-    assert after.json()["answers"][0]["text"] == "clog"
+    assert after.json()["answers"][0]["text"] == ANSWER
 
 
 def asked(**changes: Any) -> bytes:

@@ -54,6 +54,11 @@ class Processes:
             dist.barrier()
 
 
+_joined: "list[dist.ProcessGroup | None]" = []
+"""Groups, kept to the end of the process. What is trained in one can outlive it (in the traceback of an error), and must not be
+the last to let it go: that waits, holding Python's lock, for a thread which may wait for the lock."""
+
+
 @contextmanager
 def join_processes(device: str) -> Iterator[Processes]:
     """Join the other processes that torchrun started, if it did."""
@@ -63,6 +68,7 @@ def join_processes(device: str) -> Iterator[Processes]:
         yield Processes(0, 1, chosen)
         return
     dist.init_process_group("nccl" if chosen.type == "cuda" else "gloo")
+    _joined.append(dist.group.WORLD)
     try:
         yield Processes(dist.get_rank(), world, chosen)
     finally:
