@@ -131,7 +131,7 @@ def test_the_most_frequent_candidate_is_as_good_as_a_guess(task: str) -> None:
     [
         ("attentive", replace(LESSONS["as-reader"], most_epochs=6)),
         ("as-reader", replace(LESSONS["epireader"], settings={}, most_epochs=2)),
-        ("attentive", replace(LESSONS["impatient"], most_epochs=10)),
+        ("attentive", replace(LESSONS["impatient"], most_epochs=8)),
         ("stanford", replace(LESSONS["stanford"], rename_entities=False, most_epochs=6)),
         ("memory", replace(LESSONS["memory"], settings={"window": 1}, most_epochs=6)),
         ("memory", Lesson("pointing", most_epochs=6)),
@@ -151,7 +151,7 @@ def test_an_attention_blind_to_the_question_does_not_find_its_word(monkeypatch: 
         return seeing(self, words, torch.zeros_like(wanted), passage_mask)
 
     monkeypatch.setattr(TanhAttention, "forward", blind)
-    lesson = replace(LESSONS["attentive"], most_epochs=8)
+    lesson = replace(LESSONS["attentive"], most_epochs=4)
     assert accuracy([taught("attentive", lesson)], TASKS[lesson.task]) < 0.7
 
 
