@@ -103,6 +103,8 @@ def test_fused_maxima_agree_with_the_plain_ones(
     assert results[0][0].any()
     for ours, theirs in zip(results[1], results[0], strict=True):
         assert (ours - theirs).norm() <= within * max(theirs.norm(), 1.0)
+    if precision == torch.float32:  # in half precision sums that come near zero are all rounding
+        torch.testing.assert_close(results[1], results[0], rtol=within, atol=within)
 
 
 @pytest.mark.parametrize(("make", "size", "fused"), [(make, size, fused) for make, size, _, fused in KINDS[1::4]])

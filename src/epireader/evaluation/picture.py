@@ -13,7 +13,7 @@ SLIDE = (13.333, 7.5)
 INK, GREY, PALE, BLUE = "#22262b", "#767d87", "#e3e6ea", "#1f5fa8"
 RING: dict[str, Any] = {"marker": "o", "color": INK, "markersize": 9, "markeredgewidth": 1.6, "linewidth": 0}
 POINT: dict[str, Any] = {"marker": "o", "color": BLUE, "markersize": 8, "linewidth": 0}
-LARGE_NAME, LONGEST_NAME = 30, 50
+LARGE_NAME, LONGEST_NAME = 30, 54
 """Letters: of a name in large type, and of any name."""
 TITLE = "The EpiReader and the readers it was compared with"
 SUBTITLE = "Test accuracy, %. Rebuilt sets (-R) are not the official ones: compare filled points with each other only."
@@ -66,7 +66,7 @@ def draw(parts: Sequence[Part], path: Path) -> None:
         for label in (tick.label1 for tick in labels):
             large = len(label.get_text()) <= LARGE_NAME
             weight = "bold" if large and label.get_text().startswith("EpiReader") else None
-            label.set(fontsize=12 if large else 8, weight=weight)
+            label.set(fontsize=12 if large else 7.5, weight=weight)
     figure.subplots_adjust(left=0.235, right=0.99, top=0.79, bottom=0.075, wspace=0.05)
     _write_titles(figure)
     with written_beside(path) as beside:
@@ -74,9 +74,14 @@ def draw(parts: Sequence[Part], path: Path) -> None:
 
 
 def _short(name: str) -> str:
-    """A name that fits beside its points; a changed setting goes by its last name."""
-    name = ", ".join(part.split(".", 1)[-1] if "=" in part else part for part in name.split(", "))
+    """A name that fits beside its points; a changed setting goes by its last name, alone where it is on."""
+    name = ", ".join(_short_setting(*part.split("=", 1)) if "=" in part else part for part in name.split(", "))
     return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
+
+
+def _short_setting(name: str, value: str) -> str:
+    name = name.split(".", 1)[-1]
+    return {"true": name, "false": f"no {name}"}.get(value, f"{name}={value}")
 
 
 def _panels(part: Part) -> list[Panel]:

@@ -82,7 +82,8 @@ def test_no_label_stands_on_another_or_outside(tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_long_name_is_cut() -> None:
-    assert picture._short("x" * 60) == "x" * 49 + "…"
+    assert picture._short("x" * 60) == "x" * 53 + "…"
     assert picture._short("AS Reader, given vectors") == "AS Reader, given vectors"
     assert picture._short("AS Reader, with tales, training.strangers=0.5") == "AS Reader, with tales, strangers=0.5"
-    assert picture._short("x" * 50) == "x" * 50
+    assert picture._short("AS Reader, training.a=false, vocabulary.b=true") == "AS Reader, no a, b"
+    assert picture._short("x" * 54) == "x" * 54

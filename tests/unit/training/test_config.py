@@ -55,11 +55,11 @@ def test_the_as_reader_is_taught_as_its_authors_taught_it() -> None:
     assert (training.clip_norm, training.l2, training.read_ahead) == (10.0, 0.0, 10)
 
 
-def test_the_stanford_reader_has_its_authors_settings_but_for_adam() -> None:
+def test_the_stanford_reader_is_taught_as_its_authors_taught_it() -> None:
     config = load_config("stanford")
     assert config.model == StanfordConfig(embedding_dim=100, hidden_dim=128, dropout=0.2)
     training = config.training
-    assert (training.optimizer, training.learning_rate, training.batch_size) == ("adam", 0.001, 32)
+    assert (training.optimizer, training.learning_rate, training.batch_size) == ("sgd", 0.1, 32)
     assert (training.clip_norm, training.l2) == (10.0, 0.0)
     assert (config.vocabulary.max_words, config.vocabulary.rename_entities) == (50_000, True)
 
