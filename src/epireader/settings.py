@@ -37,6 +37,13 @@ def refuse_below_one(settings: object, section: str, *names: str) -> None:
             raise ValueError(f"{section}.{name} must be at least 1, got {getattr(settings, name)}")
 
 
+def refuse_no_share(settings: object, section: str, *names: str) -> None:
+    """A share that is left out at random must be at least 0 and leave something."""
+    for name in names:
+        if not 0 <= getattr(settings, name) < 1:
+            raise ValueError(f"{section}.{name} must be at least 0 and below 1, got {getattr(settings, name)}")
+
+
 def nearest(name: str, names: Iterable[str], section: str = "") -> str:
     """A hint at the name that was probably meant."""
     prefix = f"{section}." if section else ""

@@ -44,13 +44,21 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 
 
 @pytest.mark.parametrize(
-    ("preset", "average"),
-    [("as-reader", 0.0), ("as-reader", 0.5), ("cbt-ne", 0.0), ("impatient", 0.0), ("deep-lstm", 0.0), ("memory", 0.0)],
+    ("preset", "more"),
+    [
+        ("as-reader", []),
+        ("as-reader", ["training.average=0.5"]),
+        ("cbt-ne", []),
+        ("news", ["model.dropout=0", "training.average=0"]),
+        ("impatient", []),
+        ("deep-lstm", []),
+        ("memory", []),
+    ],
 )
 def test_each_becomes_what_it_would_have_become_alone(
-    corpus: Corpus, tmp_path: Path, preset: str, average: float
+    corpus: Corpus, tmp_path: Path, preset: str, more: list[str]
 ) -> None:
-    configs = [config(preset, seed, "training.max_epochs=1", f"training.average={average}") for seed in SEEDS]
+    configs = [config(preset, seed, "training.max_epochs=1", *more) for seed in SEEDS]
     progresses = together(corpus, configs, tmp_path / "together")
     assert list(progresses) == [tmp_path / "together" / f"seed-{seed}" for seed in SEEDS]
     for seed, own, (folder, progress) in zip(SEEDS, configs, progresses.items(), strict=True):

@@ -57,8 +57,8 @@ def epireader(seed: int = 0, **settings: float) -> EpiReader:
     return small("epireader", seed, **settings)
 
 
-def as_reader(seed: int = 0) -> AttentionSumReader:
-    return small("as-reader", seed)
+def as_reader(seed: int = 0, **settings: float) -> AttentionSumReader:
+    return small("as-reader", seed, **settings)
 
 
 def memory_reader(seed: int = 0, window: int = 5) -> MemoryReader:

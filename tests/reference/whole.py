@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 
 from reference.cases import PLACEHOLDER, Case
+from reference.fitting import fit
 from reference.losses import combine, extractor_loss, joint_loss, reasoner_loss
 from reference.pointing import attention, best, probability, softmax
-from reference.reasoning import evidence_by_sentence, hypothesis, mean
+from reference.reasoning import evidence_by_sentence, hypothesis
 from reference.recurrence import bigru_final, bigru_states
-from reference.weights import Matrix, Vector, Weights, dot, part
+from reference.weights import Matrix, Vector, Weights, part
 
 
 @dataclass(frozen=True)
@@ -49,17 +50,8 @@ def extract(case: Case, weights: Weights) -> Extracted:
     return Extracted(pointed, [probability(words, case.passage, pointed) for words in case.candidates])
 
 
-def fit(case: Case, weights: Weights, candidate: list[int]) -> float:
-    """How well a candidate fits the blank: its vector times the one that the question's state at the blank calls for."""
-    table = weights["embedding.weight"]
-    states = bigru_states(part(weights, "extractor.question_encoder"), [table[word] for word in case.question])
-    state = states[case.question.index(PLACEHOLDER)]
-    rows = zip(weights["reasoner.wanted.weight"], weights["reasoner.wanted.bias"], strict=True)
-    return dot([dot(row, state) + bias for row, bias in rows], mean([table[word] for word in candidate]))
-
-
-def reason(case: Case, weights: Weights, *, count: int, wide: bool, training: bool, fits: bool = False) -> Reasoned:
-    """The EpiReader; with `fits`, a hypothesis is also judged by how well it fits the blank."""
+def reason(case: Case, weights: Weights, *, count: int, wide: bool, training: bool, fits: str = "") -> Reasoned:
+    """The EpiReader; with `fits`, a hypothesis is also judged by how well it fits what the `blank` or its `neighbours` call for."""
     extracted = extract(case, weights)
     chosen = best(extracted.probabilities, count, case.answer if training else None)
     table = weights["embedding.weight"]
@@ -74,7 +66,10 @@ def reason(case: Case, weights: Weights, *, count: int, wide: bool, training: bo
         )
         for number in chosen
     ]
-    fitting = [fit(case, weights, case.candidates[number]) if fits else 0.0 for number in chosen]
+    fitting = [
+        fit(case, weights, case.candidates[number], by_neighbours=fits == "neighbours") if fits else 0.0
+        for number in chosen
+    ]
     evidence = softmax([scores[-1] + more for scores, more in zip(by_sentence, fitting, strict=True)])
     combined = combine(evidence, [extracted.probabilities[number] for number in chosen])
     return Reasoned(extracted, chosen, evidence, combined, by_sentence, fitting)

@@ -13,11 +13,12 @@ from epireader.layers.convolution import PassageLine
 from epireader.layers.embedding import look_up, word_embedding
 from epireader.layers.masking import masked_log_softmax, spread_log_probs
 from epireader.readers.extractor import Extractor
+from epireader.readers.fitting import Places, mean_log_likelihood, places_to_learn
 from epireader.readers.hypotheses import choose_hypotheses
-from epireader.readers.losses import margin_loss, negative_log_likelihood
+from epireader.readers.losses import margin_loss, negative_log_likelihood, with_language
 from epireader.readers.reading import Evidence, Loss, ReaderModule, Reading
 from epireader.readers.reasoner import Entailment, Reasoner, Vectors
-from epireader.settings import refuse_below_one
+from epireader.settings import refuse_below_one, refuse_no_share
 
 REASONER_LOSSES = ("margin", "likelihood")
 
@@ -48,6 +49,10 @@ class EpiReaderConfig:
     """What the Reasoner's loss is: margin (eq. 6) or likelihood (-log of the right hypothesis's pi)."""
     fits_blank: bool = False
     """Whether a hypothesis is also judged by how well it fits the words around the blank."""
+    language_weight: float = 0.0
+    """The weight of a loss for knowing words of the question by those around them; the blank is then known in that way."""
+    dropout: float = 0.0
+    """Which share of the entries of the word vectors that the Extractor reads is left out at random in training."""
 
     def __post_init__(self) -> None:
         if self.reasoner_loss not in REASONER_LOSSES:
@@ -55,6 +60,9 @@ class EpiReaderConfig:
             raise ValueError(f"model.reasoner_loss must be {choices}, got {self.reasoner_loss!r}")
         sizes = ("embedding_dim", "hidden_dim", "hypotheses", "filter_width", "filters", "reasoner_hidden_dim")
         refuse_below_one(self, "model", *sizes)
+        refuse_no_share(self, "model", "dropout")
+        if self.language_weight and not self.fits_blank:
+            raise ValueError("model.language_weight needs model.fits_blank = true: it teaches what fits the blank")
 
 
 class EpiReader(ReaderModule):
@@ -64,7 +72,7 @@ class EpiReader(ReaderModule):
         super().__init__()
         self.config = config
         self.embedding = word_embedding(words, config.embedding_dim)
-        self.extractor = Extractor(config.embedding_dim, config.hidden_dim)
+        self.extractor = Extractor(config.embedding_dim, config.hidden_dim, config.dropout)
         self.reasoner = Reasoner(
             embedding_dim=config.embedding_dim,
             filters=config.filters,
@@ -72,6 +80,7 @@ class EpiReader(ReaderModule):
             hidden_dim=config.reasoner_hidden_dim,
             wide=config.wide_convolution,
             state_dim=2 * config.hidden_dim if config.fits_blank else 0,
+            knows_words=config.language_weight > 0,
         )
 
     def read_passage(self, batch: Batch) -> Float[Tensor, "batch doc out"]:
@@ -103,14 +112,30 @@ class EpiReader(ReaderModule):
         chosen = choose_hypotheses(log_probs.detach(), batch.candidate_mask, self.config.hypotheses, keep)
         hypotheses = of_chosen(batch.candidates, chosen)
         answers = self.embedding(hypotheses) if candidates is None else of_chosen(candidates, chosen)
-        entailment = self.reasoner(Vectors(passage, question, answers, asked.states), batch, hypotheses, line)
+        places = places_to_learn(batch) if self.training and self.config.language_weight else None
+        wanted = self.reasoner.wanted_at(batch.blank[:, None] if places is None else places.index, asked.states, batch)
+        entailment = self.reasoner(Vectors(passage, question, answers, wanted), batch, hypotheses, line)
         evidence = weigh(entailment, chosen, log_probs.gather(1, chosen), hypotheses[:, :, 0] != PAD_ID)
         return Reading(
             log_probs=spread_log_probs(evidence.combined_log_probs, chosen, log_probs.shape[1]),
             first_log_probs=log_probs,
             log_attention=log_attention,
             evidence=evidence,
+            log_likelihood=self._known(wanted, places, batch, question, candidates),
         )
+
+    def _known(
+        self,
+        wanted: Float[Tensor, "batch place emb"] | None,
+        places: Places | None,
+        batch: Batch,
+        question: Float[Tensor, "batch q emb"],
+        candidates: Float[Tensor, "batch cand phrase emb"] | None,
+    ) -> Float[Tensor, " batch"] | None:
+        """How well words of the questions are known by those around them, while that is learnt."""
+        if wanted is None or places is None or candidates is None:
+            return None
+        return mean_log_likelihood(wanted, places, batch, question, candidates, self.embedding.num_embeddings)
 
     def loss(self, reading: Reading, batch: Batch) -> Loss:
         assert reading.evidence is not None
@@ -126,7 +151,8 @@ class EpiReader(ReaderModule):
                 self.config.margin,
             )
         total = extractor + self.config.reasoner_weight * reasoner  # L_ER, eq. 7
-        return Loss(total, {"extractor": extractor.detach(), "reasoner": reasoner.detach()})
+        loss = Loss(total, {"extractor": extractor.detach(), "reasoner": reasoner.detach()})
+        return with_language(loss, reading.log_likelihood, self.config.language_weight)
 
 
 def weigh(

@@ -10,26 +10,28 @@ from epireader.layers.attention import candidate_log_probs, pointer_log_attentio
 from epireader.layers.directions import Encoded
 from epireader.layers.embedding import look_up, word_embedding
 from epireader.layers.gru import BiGRU
-from epireader.readers.losses import negative_log_likelihood
+from epireader.readers.fitting import around, mean_log_likelihood, places_to_learn
+from epireader.readers.losses import negative_log_likelihood, with_language
 from epireader.readers.reading import Loss, ReaderModule, Reading
-from epireader.settings import refuse_below_one
+from epireader.settings import refuse_below_one, refuse_no_share
 
 
 class Extractor(nn.Module):
     """Two biGRUs, one over the passage and one over the question, whose states are compared word by word."""
 
-    def __init__(self, embedding_dim: int, hidden_dim: int) -> None:
+    def __init__(self, embedding_dim: int, hidden_dim: int, dropout: float = 0.0) -> None:
         super().__init__()
+        self.dropout = nn.Dropout(dropout)
         self.passage_encoder = BiGRU(embedding_dim, hidden_dim)  # f
         self.question_encoder = BiGRU(embedding_dim, hidden_dim)  # g
 
     def read_passage(self, passage: Float[Tensor, "batch doc emb"], batch: Batch) -> Float[Tensor, "batch doc out"]:
         """f(t): a state for every word of the passage."""
-        return self.passage_encoder.read(passage, batch.passage).states
+        return self.passage_encoder.read(self.dropout(passage), batch.passage).states
 
     def read_question(self, question: Float[Tensor, "batch q emb"], batch: Batch) -> Encoded:
         """g(Q), and a state for every word of the question."""
-        asked: Encoded = self.question_encoder(question, batch.question_mask)
+        asked: Encoded = self.question_encoder(self.dropout(question), batch.question_mask)
         return asked
 
     def forward(
@@ -47,9 +49,14 @@ class AttentionSumConfig:
     """D, the width of a word vector."""
     hidden_dim: int = 128
     """d, the width of one direction of a GRU."""
+    dropout: float = 0.0
+    """Which share of the word vectors' entries is left out at random in training."""
+    language_weight: float = 0.0
+    """The weight of a loss for knowing every word of a question by the words around it."""
 
     def __post_init__(self) -> None:
         refuse_below_one(self, "model", "embedding_dim", "hidden_dim")
+        refuse_no_share(self, "model", "dropout")
 
 
 class AttentionSumReader(ReaderModule):
@@ -57,8 +64,10 @@ class AttentionSumReader(ReaderModule):
 
     def __init__(self, config: AttentionSumConfig, words: int) -> None:
         super().__init__()
+        self.config = config
         self.embedding = word_embedding(words, config.embedding_dim)
-        self.extractor = Extractor(config.embedding_dim, config.hidden_dim)
+        self.extractor = Extractor(config.embedding_dim, config.hidden_dim, config.dropout)
+        self.wanted = nn.Linear(2 * config.hidden_dim, config.embedding_dim) if config.language_weight else None
 
     def read_passage(self, batch: Batch) -> Float[Tensor, "batch doc out"]:
         return self.extractor.read_passage(self.embedding(batch.passage), batch)
@@ -72,7 +81,24 @@ class AttentionSumReader(ReaderModule):
         asked = self.extractor.read_question(question, batch)
         log_attention = self.extractor(passage_states, asked.final, batch)
         log_probs = candidate_log_probs(log_attention, batch.passage, batch.candidates)
-        return Reading(log_probs=log_probs, first_log_probs=log_probs, log_attention=log_attention)
+        return Reading(
+            log_probs=log_probs,
+            first_log_probs=log_probs,
+            log_attention=log_attention,
+            log_likelihood=self._known(asked, question, batch),
+        )
+
+    def _known(
+        self, asked: Encoded, question: Float[Tensor, "batch q emb"], batch: Batch
+    ) -> Float[Tensor, " batch"] | None:
+        """How well words of the questions are known by those around them, while that is learnt."""
+        if self.wanted is None or not self.training:
+            return None
+        places = places_to_learn(batch)
+        wanted = self.wanted(around(asked.states, batch.question_mask, places.index))
+        words = self.embedding.num_embeddings
+        return mean_log_likelihood(wanted, places, batch, question, self.embedding(batch.candidates), words)
 
     def loss(self, reading: Reading, batch: Batch) -> Loss:
-        return Loss(negative_log_likelihood(reading.log_probs, batch.answer))
+        loss = Loss(negative_log_likelihood(reading.log_probs, batch.answer))
+        return with_language(loss, reading.log_likelihood, self.config.language_weight)

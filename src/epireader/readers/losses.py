@@ -5,6 +5,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from epireader.layers.masking import MINUS_INFINITY
+from epireader.readers.reading import Loss
 
 
 def negative_log_likelihood(log_probs: Float[Tensor, "batch cand"], answer: Int[Tensor, " batch"]) -> Float[Tensor, ""]:
@@ -27,3 +28,11 @@ def margin_loss(
     shortfall = torch.relu(margin - right + probs)
     counted = hypothesis_mask & ~is_answer & is_answer.any(dim=1, keepdim=True)
     return (shortfall * counted).sum() / len(probs)  # L_R, eq. 6
+
+
+def with_language(loss: Loss, log_likelihood: Float[Tensor, " batch"] | None, weight: float) -> Loss:
+    """The loss, and so much of that for knowing words by those around them, where that is learnt."""
+    if log_likelihood is None:
+        return loss
+    language = -log_likelihood.mean()
+    return Loss(loss.total + weight * language, {**loss.parts, "language": language.detach()})

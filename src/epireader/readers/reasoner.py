@@ -22,6 +22,7 @@ from epireader.layers.embedding import mean_vector
 from epireader.layers.gru import GRU
 from epireader.layers.kernels import can_pool_fused
 from epireader.layers.masking import masked_max
+from epireader.readers.fitting import around
 from epireader.readers.hypotheses import fill_blank
 
 
@@ -44,8 +45,8 @@ class Vectors:
     """None where the passage lies on a line already."""
     question: Float[Tensor, "batch q emb"]
     hypotheses: Float[Tensor, "batch hyp phrase emb"]
-    question_states: Float[Tensor, "batch q out"] | None = None
-    """What the Extractor made of the question's words, for a Reasoner that asks how hypotheses fit the blank."""
+    wanted: Float[Tensor, "batch place emb"] | None = None
+    """What the words around some places of the question call for, the blank first, where hypotheses are to fit it."""
 
 
 class Reasoner(nn.Module):
@@ -60,8 +61,12 @@ class Reasoner(nn.Module):
         hidden_dim: int,
         wide: bool = True,
         state_dim: int = 0,
+        knows_words: bool = False,
     ) -> None:
-        """With the width of the question's states, it also asks whether a hypothesis fits the words around the blank."""
+        """With the width of the question's states, it also asks whether a hypothesis fits the words around the blank.
+
+        What is called for there is told by the blank's own states or, by one that `knows_words`, by its neighbours'.
+        """
         super().__init__()
         self.wide = wide
         self.sentence_filters = Filters(embedding_dim + 2, width, filters)  # F^S
@@ -72,6 +77,20 @@ class Reasoner(nn.Module):
         # Without a bias: the softmax over hypotheses would cancel it.
         self.evidence = nn.Linear(hidden_dim, 1, bias=False)
         self.wanted = nn.Linear(state_dim, embedding_dim) if state_dim else None
+        self.trust = nn.Parameter(torch.ones(1)) if knows_words else None
+
+    def wanted_at(
+        self, places: Int[Tensor, "batch place"], states: Float[Tensor, "batch q out"], batch: Batch
+    ) -> Float[Tensor, "batch place emb"] | None:
+        """The vectors that the words around those places of the questions call for; None if that is not asked."""
+        if self.wanted is None:
+            return None
+        if self.trust is None:
+            read = states.gather(1, places[..., None].expand(*places.shape, states.shape[2]))
+        else:
+            read = around(states, batch.question_mask, places)
+        wanted: Tensor = self.wanted(read)
+        return wanted
 
     def lay_out(self, embedding: nn.Embedding, batch: Batch) -> PassageLine:
         """What the sentence filters make of the only passage of a batch, whatever is asked about it."""
@@ -102,9 +121,10 @@ class Reasoner(nn.Module):
         )  # varsigma, eq. 3
         steps = torch.cat([similarity, sentences, statements[:, None].expand_as(sentences)], dim=-1)  # x_ik
         entailment = self._gather_evidence(steps, batch.sentence_mask)
-        if self.wanted is None:
+        if words.wanted is None:
             return entailment
-        fit = self._fit(words, batch, answers)
+        fit = (words.wanted[:, :1] * answers).sum(dim=-1)  # the blank is the first place
+        fit = fit if self.trust is None else self.trust * fit
         return replace(entailment, scores=entailment.scores + fit, fit=fit)
 
     def _read_sentences(
@@ -157,15 +177,6 @@ class Reasoner(nn.Module):
         fill = fill_in_word if hypotheses.shape[2] == 1 else fill_in
         filled = fill(of_question, of_answer, batch.question, hypotheses)
         return statement_maxima(*filled, filters.bias, wide=self.wide)  # r_H
-
-    def _fit(self, words: Vectors, batch: Batch, answers: Float[Tensor, "batch hyp emb"]) -> Float[Tensor, "batch hyp"]:
-        """How near each answer is to the vector that the words on both sides of the blank call for."""
-        states = words.question_states
-        assert self.wanted is not None
-        assert states is not None
-        around = states.gather(1, batch.blank[:, None, None].expand(-1, 1, states.shape[2]))
-        fit: Tensor = (self.wanted(around) * answers).sum(dim=-1)
-        return fit
 
     def _gather_evidence(
         self, steps: Float[Tensor, "batch sent hyp in"], sentence_mask: Bool[Tensor, "batch sent"]

@@ -19,7 +19,7 @@ from epireader.layers.masking import masked_log_softmax
 from epireader.layers.output import AnswerScores
 from epireader.readers.losses import negative_log_likelihood
 from epireader.readers.reading import Loss, ReaderModule, Reading
-from epireader.settings import refuse_below_one
+from epireader.settings import refuse_below_one, refuse_no_share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,8 +35,7 @@ class StanfordConfig:
 
     def __post_init__(self) -> None:
         refuse_below_one(self, "model", "embedding_dim", "hidden_dim")
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"model.dropout must be at least 0 and below 1, got {self.dropout}")
+        refuse_no_share(self, "model", "dropout")
 
 
 class StanfordReader(ReaderModule):

@@ -5,11 +5,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.cases import Case, Extra, batch_of_cases
+from reference.fitting import language_loss
 from reference.small import epireader, hard_cases
 from reference.weights import weights_of
 from reference.whole import reason, training_losses
 
 from epireader.readers.epireader import REASONER_LOSSES
+from epireader.readers.fitting import MOST_PLACES
 
 seeds = st.integers(0, 10_000)
 extras = st.builds(Extra, *[st.integers(0, 2)] * 5)
@@ -29,7 +31,7 @@ def filled(values: list[float], like: torch.Tensor) -> torch.Tensor:
     hypotheses=st.integers(1, 7),
     wide=st.booleans(),
     reasoner_weight=st.sampled_from([1.0, 50.0]),
-    fits=st.booleans(),
+    fits=st.sampled_from(["", "blank", "neighbours"]),
     loss_of=st.sampled_from(REASONER_LOSSES),
 )
 def test_the_whole_reader_agrees_with_the_paper(
@@ -41,11 +43,12 @@ def test_the_whole_reader_agrees_with_the_paper(
     hypotheses: int,
     wide: bool,
     reasoner_weight: float,
-    fits: bool,
+    fits: str,
     loss_of: str,
 ) -> None:
     settings = {"filter_width": width, "hypotheses": hypotheses, "wide_convolution": wide}
-    more = {"fits_blank": fits, "reasoner_loss": loss_of}
+    language = 0.7 if fits == "neighbours" else 0.0
+    more = {"fits_blank": bool(fits), "reasoner_loss": loss_of, "language_weight": language}
     module = epireader(seed, reasoner_weight=reasoner_weight, margin=0.3, **settings, **more).train(training)
     cases = hard_cases(seed, count)
     batch = batch_of_cases(cases, extra)
@@ -74,7 +77,10 @@ def test_the_whole_reader_agrees_with_the_paper(
     loss = module.loss(reading, batch)
     fast = (loss.parts["extractor"].item(), loss.parts["reasoner"].item(), loss.total.item())
     margin = 0.3 if loss_of == "margin" else None
-    assert fast == pytest.approx(training_losses(cases, slow, margin=margin, weight=reasoner_weight), rel=1e-6)
+    extractor, reasoner, both = training_losses(cases, slow, margin=margin, weight=reasoner_weight)
+    learnt = language_loss(cases, weights, "reasoner.wanted", MOST_PLACES) if language and training else 0.0
+    assert fast == pytest.approx((extractor, reasoner, both + language * learnt), rel=1e-6)
+    assert ("language" in loss.parts) == (language > 0 and training)
 
 
 def test_in_training_the_answer_is_always_a_hypothesis_and_at_other_times_only_if_it_was_proposed() -> None:

@@ -6,8 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.agreement import assert_agreement
 from reference.cases import Case, Extra, batch_of_cases
+from reference.fitting import language_loss
 from reference.small import as_reader, epireader, hard_cases
+from reference.weights import weights_of
 from reference.whole import extract
+
+from epireader.readers.fitting import MOST_PLACES
 
 seeds = st.integers(0, 10_000)
 extras = st.builds(Extra, *[st.integers(0, 2)] * 5)
@@ -18,6 +22,30 @@ extras = st.builds(Extra, *[st.integers(0, 2)] * 5)
 def test_the_as_reader_agrees_with_equations_1_2_and_5(seed: int, count: int, extra: Extra) -> None:
     module, cases = as_reader(seed), hard_cases(seed, count)
     assert_agreement(module, extract, cases, extra)
+
+
+@settings(deadline=None, max_examples=25)
+@given(seed=seeds, count=st.integers(1, 4), extra=extras)
+def test_it_may_learn_words_by_those_around_them(seed: int, count: int, extra: Extra) -> None:
+    module, cases = as_reader(seed, language_weight=0.4).train(), hard_cases(seed, count)
+    batch = batch_of_cases(cases, extra)
+    reading = module(batch)
+    loss = module.loss(reading, batch)
+    learnt = language_loss(cases, weights_of(module), "wanted", MOST_PLACES)
+    assert loss.parts["language"].item() == pytest.approx(learnt, rel=1e-6)
+    pointed = as_reader(seed).train()
+    pointed.load_state_dict({name: value for name, value in module.state_dict().items() if "wanted" not in name})
+    alone = pointed.loss(pointed(batch), batch).total.item()
+    assert loss.total.item() == pytest.approx(alone + 0.4 * learnt, rel=1e-6)
+    assert module.eval()(batch).log_likelihood is None
+
+
+def test_dropout_is_drawn_in_training_alone() -> None:
+    module, batch = as_reader(dropout=0.5), batch_of_cases(hard_cases(8, 3))
+    without = as_reader()
+    without.load_state_dict(module.state_dict())
+    assert torch.equal(module.eval()(batch).log_probs, without.eval()(batch).log_probs)
+    assert not torch.equal(module.train()(batch).log_probs, module(batch).log_probs)
 
 
 def test_the_as_reader_is_the_epireaders_extractor_to_the_last_bit() -> None:
