@@ -23,6 +23,7 @@ from epireader.layers.gru import GRU
 from epireader.layers.kernels import can_pool_fused
 from epireader.layers.masking import masked_max
 from epireader.readers.hypotheses import fill_blank
+from epireader.readers.reading import Masks
 
 
 @dataclass(frozen=True)
@@ -77,31 +78,32 @@ class Reasoner(nn.Module):
         """What the sentence filters make of the only passage of a batch, whatever is asked about it."""
         filters = self.sentence_filters
         line = lay_on_line(batch.passage, batch.sentence_of, batch.sentence_length, width=filters.width, wide=self.wide)
-        words, slots = line.words[0].unique(return_inverse=True)
-        vectors = embedding(words) * (words != PAD_ID)[:, None]  # empty slots are zero, whatever padding's vector is
+        ids, slots = line.words[0].unique(return_inverse=True)
+        vectors = embedding(ids) * (ids != PAD_ID)[:, None]  # empty slots are zero, whatever padding's vector is
         products = word_products(vectors, filters.weight[:-2])
         sums = window_sums(products[slots]) + filters.bias
-        return PassageLine(vectors, slots, sums, line.window_sentence[0], batch.sentence_length.shape[1])
+        which = slots[line.words[0] != PAD_ID]
+        return PassageLine(ids, which, vectors, slots, sums, line.window_sentence[0], batch.sentence_length.shape[1])
 
     def forward(
         self,
         words: Vectors,
         batch: Batch,
         hypotheses: Int[Tensor, "batch hyp phrase"],
+        masks: Masks,
         line: PassageLine | None = None,
     ) -> Entailment:
         """Scores for hypotheses given as the words to put into the blank."""
-        answers = mean_vector(words.hypotheses, hypotheses != PAD_ID)
+        answers = mean_vector(words.hypotheses, hypotheses)
         if line is None:
             sentences = self._read_sentences(words, batch, answers)
         else:
             sentences = self._read_line(line, words.question, batch, answers)
-        statements = self._read_hypotheses(words, batch, hypotheses)
-        similarity = (sentences * (statements @ self.similarity.T)[:, None]).sum(
-            dim=-1, keepdim=True
-        )  # varsigma, eq. 3
+        statements = self._read_hypotheses(words, batch, hypotheses, masks.question)
+        wanted = nn.functional.linear(statements, self.similarity)  # R r_H
+        similarity = (sentences * wanted[:, None]).sum(dim=-1, keepdim=True)  # varsigma, eq. 3
         steps = torch.cat([similarity, sentences, statements[:, None].expand_as(sentences)], dim=-1)  # x_ik
-        entailment = self._gather_evidence(steps, batch.sentence_mask)
+        entailment = self._gather_evidence(steps, masks.sentences)
         if self.wanted is None:
             return entailment
         fit = self._fit(words, batch, answers)
@@ -144,19 +146,25 @@ class Reasoner(nn.Module):
         )
 
     def _read_hypotheses(
-        self, words: Vectors, batch: Batch, hypotheses: Int[Tensor, "batch hyp phrase"]
+        self,
+        words: Vectors,
+        batch: Batch,
+        hypotheses: Int[Tensor, "batch hyp phrase"],
+        question_mask: Bool[Tensor, "batch q"] | None,
     ) -> Float[Tensor, "batch hyp filt"]:
-        filters = self.hypothesis_filters
-        of_question = word_products(words.question, filters.weight)
-        of_answer = word_products(words.hypotheses, filters.weight)
-        if can_pool_fused(hypotheses[..., 0], filters.bias):
+        weight, bias = self.hypothesis_filters.weight, self.hypothesis_filters.bias
+        of_question, of_answer = word_products(words.question, weight), word_products(words.hypotheses, weight)
+        if can_pool_fused(hypotheses[..., 0], bias):
             from epireader.layers.fused.statements import fused_statements  # Triton is there where a GPU is
 
-            given = (of_question, of_answer, filters.bias, batch.question, hypotheses)
+            given = (of_question, of_answer, bias, batch.question, hypotheses)
             return fused_statements(*(tensor[None] for tensor in given), wide=self.wide).squeeze(0)
-        fill = fill_in_word if hypotheses.shape[2] == 1 else fill_in
-        filled = fill(of_question, of_answer, batch.question, hypotheses)
-        return statement_maxima(*filled, filters.bias, wide=self.wide)  # r_H
+        if hypotheses.shape[2] == 1:
+            products = fill_in_word(of_question, of_answer, batch.question)
+            length = None if question_mask is None else question_mask.sum(dim=1, keepdim=True)
+        else:
+            products, length = fill_in(of_question, of_answer, batch.question, hypotheses)
+        return statement_maxima(products, length, bias, wide=self.wide)  # r_H
 
     def _fit(self, words: Vectors, batch: Batch, answers: Float[Tensor, "batch hyp emb"]) -> Float[Tensor, "batch hyp"]:
         """How near each answer is to the vector that the words on both sides of the blank call for."""
@@ -168,9 +176,13 @@ class Reasoner(nn.Module):
         return fit
 
     def _gather_evidence(
-        self, steps: Float[Tensor, "batch sent hyp in"], sentence_mask: Bool[Tensor, "batch sent"]
+        self, steps: Float[Tensor, "batch sent hyp in"], sentence_mask: Bool[Tensor, "batch sent"] | None
     ) -> Entailment:
         batch, sent, hyp, _ = steps.shape
+        if sentence_mask is None:
+            states = self.synthesis.read_steps(steps.transpose(0, 1).flatten(1, 2))
+            by_sentence = self.evidence(states).view(sent, batch, hyp).permute(1, 2, 0)
+            return Entailment(by_sentence[:, :, -1], by_sentence)
         mask = sentence_mask[:, None].expand(batch, hyp, sent)
         gathered = self.synthesis(steps.transpose(1, 2).flatten(0, 1), mask.flatten(0, 1))
         scores = self.evidence(gathered.final).view(batch, hyp)  # y_k
@@ -179,7 +191,7 @@ class Reasoner(nn.Module):
 
 def asks(question: Int[Tensor, "batch q"]) -> Bool[Tensor, "batch q"]:
     """The words of the question proper: neither padding nor the blank."""
-    return (question != PAD_ID) & (question != BLANK_ID)
+    return question > max(PAD_ID, BLANK_ID)  # no word has a smaller id
 
 
 def match_features(
@@ -217,23 +229,25 @@ def fill_in_word(
     of_question: Float[Tensor, "batch q width filt"],
     of_answer: Float[Tensor, "batch hyp 1 width filt"],
     question: Int[Tensor, "batch q"],
-    _: Int[Tensor, "batch hyp 1"],
-) -> tuple[Float[Tensor, "batch hyp q width filt"], Int[Tensor, "batch 1"]]:
+) -> Float[Tensor, "batch hyp q width filt"]:
     """The same for answers of one word: it takes the place of the blank, and all others stay where they are."""
     is_blank = (question == BLANK_ID)[:, None, :, None, None]
-    return torch.where(is_blank, of_answer, of_question[:, None]), (question != PAD_ID).sum(dim=1, keepdim=True)
+    return torch.where(is_blank, of_answer, of_question[:, None])
 
 
 def statement_maxima(
     products: Float[Tensor, "batch hyp word width filt"],
-    length: Int[Tensor, "batch #hyp"],
+    length: Int[Tensor, "batch #hyp"] | None,
     bias: Float[Tensor, " filt"],
     *,
     wide: bool,
 ) -> Float[Tensor, "batch hyp filt"]:
-    """The largest value each filter has over the windows of each hypothesis, after the ReLU."""
-    width = products.shape[3]
+    """The largest value each filter has over the windows of each hypothesis, after the ReLU; without lengths, all is real."""
+    words, width = products.shape[2:4]
     values = window_sums(nn.functional.pad(products, (0, 0, 0, 0, width - 1, width - 1)))
+    if length is None:
+        windows = values if wide else values[:, :, width - 1 : max(words, width)]
+        return torch.relu_(windows.amax(dim=2) + bias)
     counts = window_counts(length, values.shape[2], width=width, wide=wide)
     # A maximum that takes a zero for what does not count is that of the ReLUs.
     return (torch.relu_(values + bias) * counts[..., None]).amax(dim=2)
