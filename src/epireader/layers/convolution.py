@@ -110,9 +110,11 @@ class PassageLine:
     """Their vectors; padding's is zero."""
     slots: Int[Tensor, " slot"]
     """Which of them stands in each slot."""
-    sums: Float[Tensor, "window filt"]
+    sums: Float[Tensor, "1 window filt"]
     """The filters' values, bias and all, but for what the rows of M add."""
-    window_sentence: Int[Tensor, " window"]
+    match_weight: Float[Tensor, "two width filt"]
+    """The filters' weights for those."""
+    window_sentence: Int[Tensor, "1 window"]
     sentences: int
 
 

@@ -12,7 +12,6 @@ from weakref import WeakKeyDictionary
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
-from torch.nn.functional import linear
 
 from epireader.layers.directions import Encoded, is_step_by_step, reversed_within_length, weights_of
 
@@ -61,7 +60,7 @@ def read_whole(ways: Sequence[nn.GRU], inputs: Float[Tensor, "n batch in"]) -> F
     given = rows.new_empty(steps * batch, len(ways), 4 * hidden)
     given[..., :hidden] = weights.news_bias
     read = (rows, rows.flip(0)) if len(ways) > 1 else (rows,)
-    parts = (part.unbind() for part in (weights.input_bias, weights.input.mT, given[..., hidden:].transpose(0, 1)))
+    parts = weights.input_bias.unbind(), weights.input.unbind(1), given[..., hidden:].unbind(1)
     for words, bias, weight, gates in zip(read, *parts, strict=True):
         torch.addmm(bias, words, weight, out=gates)
     return take_steps(given.view(steps, len(ways), batch, -1), weights.state)
@@ -104,7 +103,7 @@ def order_of(lengths: tuple[int, ...], steps: int, ways: int) -> Order:
 class StepWeights:
     """The weights of one GRU, or of two, side by side as steps take them."""
 
-    input: Float[Tensor, "way gates in"]
+    input: Float[Tensor, "in way gates"]
     input_bias: Float[Tensor, "way gates"]
     """For reset and update, with the bias of the state's part."""
     news_bias: Float[Tensor, "way hid"]
@@ -149,7 +148,7 @@ def prepare(sources: list[Tensor]) -> StepWeights:
     hidden = state_weight.shape[2]
     input_bias[:, : 2 * hidden] += state_bias[:, : 2 * hidden]
     return StepWeights(
-        input=input_weight,
+        input=input_weight.permute(2, 0, 1).contiguous(),
         input_bias=input_bias,
         news_bias=state_bias[:, 2 * hidden :].contiguous(),
         state=state_weight.transpose(1, 2).roll(hidden, dims=2),
@@ -160,7 +159,7 @@ def given_to_steps(weights: StepWeights, inputs: Float[Tensor, "rows in"]) -> Fl
     """What steps are given of each input: what is added to the state's part of the news (a bias), what opens reset and
     update but for the state's part, and the input's part of the news."""
     ways, hidden, _ = weights.state.shape
-    gates = linear(inputs, weights.input.flatten(0, 1), weights.input_bias.flatten())
+    gates = torch.addmm(weights.input_bias.flatten(), inputs, weights.input.flatten(1))
     bias = weights.news_bias[:, None].expand(ways, len(inputs), hidden)
     return torch.cat([bias, gates.view(len(inputs), ways, -1).transpose(0, 1)], dim=-1)
 

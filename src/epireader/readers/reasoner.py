@@ -81,9 +81,16 @@ class Reasoner(nn.Module):
         ids, slots = line.words[0].unique(return_inverse=True)
         vectors = embedding(ids) * (ids != PAD_ID)[:, None]  # empty slots are zero, whatever padding's vector is
         products = word_products(vectors, filters.weight[:-2])
-        sums = window_sums(products[slots]) + filters.bias
-        which = slots[line.words[0] != PAD_ID]
-        return PassageLine(ids, which, vectors, slots, sums, line.window_sentence[0], batch.sentence_length.shape[1])
+        return PassageLine(
+            ids=ids,
+            which=slots[line.words[0] != PAD_ID],
+            words=vectors,
+            slots=slots,
+            sums=window_sums(products[None, slots]) + filters.bias,
+            match_weight=filters.weight[-2:],
+            window_sentence=line.window_sentence,
+            sentences=batch.sentence_length.shape[1],
+        )
 
     def forward(
         self,
@@ -136,14 +143,7 @@ class Reasoner(nn.Module):
         """The same for questions about one passage."""
         matches = match_features(line.words, answers, question, asks(batch.question))
         to_answer, to_question = (match.index_select(1, line.slots) for match in matches)
-        return line_maxima(
-            line.sums[None],
-            to_answer,
-            to_question,
-            self.sentence_filters.weight[-2:],
-            line.window_sentence[None],
-            line.sentences,
-        )
+        return line_maxima(line.sums, to_answer, to_question, line.match_weight, line.window_sentence, line.sentences)
 
     def _read_hypotheses(
         self,
