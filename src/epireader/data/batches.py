@@ -35,7 +35,7 @@ class Batch:
     """The question's number in its corpus."""
 
     def __len__(self) -> int:
-        return len(self.row)
+        return self.row.shape[0]
 
     @cached_property
     def passage_mask(self) -> Bool[Tensor, "batch doc"]:

@@ -59,9 +59,10 @@ class PassageIds:
 
     def __init__(self, sentences: Sequence[Words], vocabulary: Vocabulary) -> None:
         self.ids = WordIds(vocabulary)
-        self.words = torch.tensor([self.ids[word] for sentence in sentences for word in sentence])
-        self.sentence_length = torch.tensor([len(sentence) for sentence in sentences])
-        self.sentence_of = torch.arange(len(sentences)).repeat_interleave(self.sentence_length)
+        length = torch.tensor([len(sentence) for sentence in sentences])
+        self.words = torch.tensor([[self.ids[word] for sentence in sentences for word in sentence]])
+        self.sentence_length = length[None]
+        self.sentence_of = torch.arange(len(sentences)).repeat_interleave(length)[None]
 
 
 @dataclass(frozen=True)
@@ -75,8 +76,9 @@ class LiveCutter:
 
     def cut(self, rows: Int[Tensor, " batch"], shape: Shape) -> Batch:
         """The questions `rows` as a batch of the given shape."""
-        passages = [self.passages[row] for row in rows.tolist()]
-        asked = [self._asked(row, shape) for row in rows.tolist()]
+        numbers = rows.tolist()
+        passages = [self.passages[row] for row in numbers]
+        asked = [self._asked(row, shape) for row in numbers]
         columns = {
             "passage": _beside([passage.words for passage in passages], PAD_ID),
             "sentence_of": _beside([passage.sentence_of for passage in passages], shape.sentences),
@@ -114,6 +116,7 @@ def _padded(ids: list[int], width: int) -> list[int]:
 
 
 def _beside(rows: list[Tensor], padding: int) -> Int[Tensor, "batch n"]:
+    """Rows that are batches of one, as one batch."""
     if len(rows) == 1:
-        return rows[0][None]
-    return pad_sequence(rows, batch_first=True, padding_value=padding)
+        return rows[0]
+    return pad_sequence([row[0] for row in rows], batch_first=True, padding_value=padding)

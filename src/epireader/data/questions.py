@@ -95,7 +95,7 @@ class Sizes:
 
     def of(self, rows: np.ndarray) -> "Shape":
         """The shape of the smallest batch that holds these questions."""
-        return Shape(**{name: int(column[rows].max()) for name, column in vars(self).items()})
+        return Shape(**{name: max(column[rows].tolist()) for name, column in vars(self).items()})
 
     def so_far(self, rows: np.ndarray) -> "Sizes":
         """The sizes of the smallest batch that holds the first of these questions, the first two, and so on."""

@@ -12,7 +12,7 @@ from epireader.layers.masking import grouped_logsumexp, logsumexp, masked_log_so
 def pointer_log_attention(
     states: Float[Tensor, "batch doc out"],
     question: Float[Tensor, "batch out"],
-    passage_mask: Bool[Tensor, "batch doc"],
+    passage_mask: Bool[Tensor, "batch doc"] | None,
 ) -> Float[Tensor, "batch doc"]:
     """log of the probability that each word of the passage answers the question."""
     scores = (states @ question[..., None]).squeeze(2)
@@ -38,6 +38,22 @@ def candidate_log_probs(
     found = log_attention.take(row * passage.shape[1] + place)
     candidate = row * candidates.shape[1] + candidate
     return grouped_logsumexp(found, candidate, candidates.shape[:2].numel()).view(stands.shape[:2])
+
+
+def known_log_probs(
+    log_attention: Float[Tensor, "batch doc"],
+    words: Int[Tensor, " distinct"],
+    which: Int[Tensor, " doc"],
+    candidates: Int[Tensor, "batch cand 1"],
+) -> Float[Tensor, "batch cand"]:
+    """The same for candidates of one word each, given the words of the one passage in order, and which stands where."""
+    batch, nowhere = log_attention.shape[0], words.shape[0]
+    group = which if batch == 1 else which + torch.arange(batch)[:, None] * (nowhere + 1)
+    of_words = grouped_logsumexp(log_attention.flatten(), group.flatten(), batch * (nowhere + 1))
+    asked = candidates.squeeze(2)
+    place = torch.searchsorted(words, asked)
+    found = words.take(place.clamp(max=nowhere - 1)) == asked
+    return of_words.view(batch, nowhere + 1).gather(1, place.where(found, nowhere))
 
 
 def mentions(

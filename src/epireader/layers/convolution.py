@@ -102,13 +102,19 @@ def pool_sentences(
 class PassageLine:
     """The sentences of one passage on a line, and all that filters make of them before a question is known."""
 
+    ids: Int[Tensor, " distinct"]
+    """The distinct words in order, padding among them where slots are empty."""
+    which: Int[Tensor, " doc"]
+    """Which of them stands at each place of the passage."""
     words: Float[Tensor, "distinct emb"]
-    """The vector of each distinct word; one of them is padding's, which is zero."""
+    """Their vectors; padding's is zero."""
     slots: Int[Tensor, " slot"]
-    """Which of the words stands in each slot."""
-    sums: Float[Tensor, "window filt"]
+    """Which of them stands in each slot."""
+    sums: Float[Tensor, "1 window filt"]
     """The filters' values, bias and all, but for what the rows of M add."""
-    window_sentence: Int[Tensor, " window"]
+    match_weight: Float[Tensor, "two width filt"]
+    """The filters' weights for those."""
+    window_sentence: Int[Tensor, "1 window"]
     sentences: int
 
 
@@ -160,9 +166,9 @@ def line_maxima(
     """The same for sentences on a line, given the sums of what the filters make of the words alone."""
     of_answer, of_question = match_weight.unbind()
     width = match_weight.shape[1]
-    shared = sums + to_question.unfold(1, width, 1) @ of_question
+    shared = torch.baddbmm(sums, to_question.unfold(1, width, 1), of_question.expand(to_question.shape[0], -1, -1))
     own = to_answer.unfold(1, width, 1).contiguous() @ of_answer
-    return pool_sentences(own + shared[:, :, None], window_sentence, sentences)
+    return pool_sentences(own.add_(shared[:, :, None]), window_sentence, sentences)
 
 
 def on_line(features: SentenceFeatures, line: Line) -> SentenceFeatures:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -111,11 +111,10 @@ def stacked(ways: Sequence[nn.Module], name: str) -> Float[Tensor, "way *weight"
 
 def weights_of(recurrence: nn.RNNBase) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Weight and bias of the input, weight and bias of the state."""
-    input_weight, state_weight, input_bias, state_bias = (getattr(recurrence, f"{name}_l0") for name in WEIGHTS)
-    return input_weight, input_bias, state_weight, state_bias
+    known: Any = recurrence
+    return known.weight_ih_l0, known.bias_ih_l0, known.weight_hh_l0, known.bias_hh_l0
 
 
-WEIGHTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 _plainly = ContextVar("_plainly", default=False)
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from epireader.data.vocabulary import PAD_ID
@@ -27,11 +27,12 @@ def look_up(embedding: nn.Embedding, *texts: Int[Tensor, "..."]) -> list[Float[T
 
 
 def mean_vector(
-    words: Float[Tensor, "batch cand phrase emb"], mask: Bool[Tensor, "batch cand phrase"]
+    words: Float[Tensor, "batch cand phrase emb"], ids: Int[Tensor, "batch cand phrase"]
 ) -> Float[Tensor, "batch cand emb"]:
     """One vector for a candidate: the mean of its words' vectors, padding's being zero."""
     if words.shape[2] == 1:
         return words.squeeze(2)
+    mask = ids != PAD_ID
     return (words * mask[..., None]).sum(dim=2) / mask.sum(dim=2).clamp(min=1)[..., None]
 
 

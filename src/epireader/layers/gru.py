@@ -18,7 +18,7 @@ from epireader.layers.directions import (
     weights_of,
 )
 from epireader.layers.embedding import each_once
-from epireader.layers.lockstep import forget, pays_in_lockstep, read_in_lockstep
+from epireader.layers.lockstep import forget, pays_in_lockstep, read_in_lockstep, read_whole
 
 
 class GRU(nn.Module):
@@ -36,11 +36,18 @@ class GRU(nn.Module):
         if can_be_fused(inputs, self.recurrence.hidden_size):
             return read_fused([self.recurrence], inputs, mask)
         if pays_in_lockstep(inputs):
-            return read_in_lockstep([self.recurrence], inputs.flatten(0, 1), None, mask)
+            return read_in_lockstep([self.recurrence], inputs.flatten(0, 1), inputs.shape[:2], mask)
         if torch.is_grad_enabled():
             forget(self.recurrence)
         states = read_stepwise(self.recurrence, inputs) if is_step_by_step() else self.recurrence(inputs)[0]
         return ended(states, mask)
+
+    def read_steps(self, steps: Float[Tensor, "n batch in"]) -> Float[Tensor, "n batch hid"]:
+        """The states of sequences without padding, given step by step and returned so."""
+        sequences = steps.transpose(0, 1)
+        if pays_in_lockstep(sequences):
+            return read_whole([self.recurrence], steps)[:, 0]
+        return self.forward(sequences, _everything(sequences)).states.transpose(0, 1)
 
 
 class BiGRU(BothDirections[GRU]):
@@ -49,11 +56,13 @@ class BiGRU(BothDirections[GRU]):
     def __init__(self, input_dim: int, hidden_dim: int) -> None:
         super().__init__(GRU(input_dim, hidden_dim), GRU(input_dim, hidden_dim))
 
-    def forward(self, inputs: Float[Tensor, "batch n in"], mask: Bool[Tensor, "batch n"]) -> Encoded:
+    def forward(self, inputs: Float[Tensor, "batch n in"], mask: Bool[Tensor, "batch n"] | None) -> Encoded:
+        """Without a mask nothing is padding."""
+        if pays_in_lockstep(inputs):
+            return read_in_lockstep(self._ways, inputs.flatten(0, 1), inputs.shape[:2], mask)
+        mask = _everything(inputs) if mask is None else mask
         if can_be_fused(inputs, self.forwards.recurrence.hidden_size):
             return read_fused(self._ways, inputs, mask)
-        if pays_in_lockstep(inputs):
-            return read_in_lockstep(self._ways, inputs.flatten(0, 1), None, mask)
         return super().forward(inputs, mask)
 
     def read(self, vectors: Float[Tensor, "batch n in"], words: Int[Tensor, "batch n"]) -> Encoded:
@@ -63,11 +72,15 @@ class BiGRU(BothDirections[GRU]):
             return self.forward(vectors, mask)
         once = each_once(words.flatten())
         distinct = vectors.flatten(0, 1).index_select(0, once.stands)
-        return read_in_lockstep(self._ways, distinct, once.which.view(words.shape), mask)
+        return read_in_lockstep(self._ways, distinct, words.shape, mask, once.which.view(words.shape))
 
     @property
     def _ways(self) -> list[nn.GRU]:
         return [self.forwards.recurrence, self.backwards.recurrence]
+
+
+def _everything(inputs: Float[Tensor, "batch n in"]) -> Bool[Tensor, "batch n"]:
+    return torch.ones(inputs.shape[:2], dtype=torch.bool, device=inputs.device)
 
 
 def read_fused(ways: list[nn.GRU], inputs: Float[Tensor, "batch n in"], mask: Bool[Tensor, "batch n"]) -> Encoded:

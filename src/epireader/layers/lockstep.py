@@ -12,7 +12,6 @@ from weakref import WeakKeyDictionary
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
-from torch.nn.functional import linear
 
 from epireader.layers.directions import Encoded, is_step_by_step, reversed_within_length, weights_of
 
@@ -22,26 +21,49 @@ FEW_SEQUENCES = 8
 def pays_in_lockstep(inputs: Tensor) -> bool:
     """Whether there are few sequences on a CPU, and nothing is to be learnt from them."""
     alone = not (torch.is_grad_enabled() or is_step_by_step() or torch.is_autocast_enabled(inputs.device.type))
-    return alone and inputs.device.type == "cpu" and len(inputs) <= FEW_SEQUENCES
+    return alone and inputs.device.type == "cpu" and inputs.shape[0] <= FEW_SEQUENCES
 
 
 def read_in_lockstep(
     ways: Sequence[nn.GRU],
     inputs: Float[Tensor, "rows in"],
-    places: Int[Tensor, "batch n"] | None,
-    mask: Bool[Tensor, "batch n"],
+    shape: torch.Size,
+    mask: Bool[Tensor, "batch n"] | None,
+    places: Int[Tensor, "batch n"] | None = None,
 ) -> Encoded:
-    """What one GRU makes of sequences from left to right, or two that read them both ways.
+    """What one GRU makes of sequences from left to right, or two that read them both ways; `shape` is that of the mask.
 
     `places` says which of the inputs stands where; without it they stand one after the other.
     """
-    weights, (batch, steps) = prepared(ways), mask.shape
-    order = order_of(tuple(mask.sum(dim=1).tolist()), steps, len(ways))
-    source = order.source if places is None else (places.take(order.words) + len(inputs) * order.way).flatten()
-    at_step = given_to_steps(weights, inputs).flatten(0, 1).index_select(0, source)
-    states = take_steps(at_step.view(steps, len(ways), batch, -1), weights.state)
+    batch, steps = shape
+    lengths = (steps,) * batch if mask is None else tuple(mask.sum(dim=1).tolist())
+    order = order_of(lengths, steps, len(ways))
+    if batch == 1 and mask is places is None:
+        states = read_whole(ways, inputs[:, None])
+    else:
+        weights = prepared(ways)
+        source = order.source if places is None else (places.take(order.words) + len(inputs) * order.way).flatten()
+        at_step = given_to_steps(weights, inputs).flatten(0, 1).index_select(0, source)
+        states = take_steps(at_step.view(steps, len(ways), batch, -1), weights.state)
     found = states.flatten(0, 2).index_select(0, order.states)
     return Encoded(found.view(batch, steps, -1), found.index_select(0, order.last).view(batch, -1))
+
+
+def read_whole(ways: Sequence[nn.GRU], inputs: Float[Tensor, "n batch in"]) -> Float[Tensor, "n way batch hid"]:
+    """The states after every step of one sequence read both ways, or of several of one length read one way.
+
+    As nothing is padding, what steps are given can be computed where they take it.
+    """
+    weights, (steps, batch, _) = prepared(ways), inputs.shape
+    hidden = weights.state.shape[1]
+    rows = inputs.flatten(0, 1)
+    given = rows.new_empty(steps * batch, len(ways), 4 * hidden)
+    given[..., :hidden] = weights.news_bias
+    read = (rows, rows.flip(0)) if len(ways) > 1 else (rows,)
+    parts = weights.input_bias.unbind(), weights.input.unbind(1), given[..., hidden:].unbind(1)
+    for words, bias, weight, gates in zip(read, *parts, strict=True):
+        torch.addmm(bias, words, weight, out=gates)
+    return take_steps(given.view(steps, len(ways), batch, -1), weights.state)
 
 
 @dataclass(frozen=True)
@@ -81,12 +103,13 @@ def order_of(lengths: tuple[int, ...], steps: int, ways: int) -> Order:
 class StepWeights:
     """The weights of one GRU, or of two, side by side as steps take them."""
 
-    input: Float[Tensor, "way_gates in"]
-    input_bias: Float[Tensor, " way_gates"]
+    input: Float[Tensor, "in way gates"]
+    input_bias: Float[Tensor, "way gates"]
     """For reset and update, with the bias of the state's part."""
     news_bias: Float[Tensor, "way hid"]
     """What is added to the state's part of the news."""
     state: Float[Tensor, "way hid gates"]
+    """The news first."""
 
 
 @dataclass(frozen=True)
@@ -125,20 +148,20 @@ def prepare(sources: list[Tensor]) -> StepWeights:
     hidden = state_weight.shape[2]
     input_bias[:, : 2 * hidden] += state_bias[:, : 2 * hidden]
     return StepWeights(
-        input=input_weight.flatten(0, 1),
-        input_bias=input_bias.flatten(),
+        input=input_weight.permute(2, 0, 1).contiguous(),
+        input_bias=input_bias,
         news_bias=state_bias[:, 2 * hidden :].contiguous(),
-        state=state_weight.transpose(1, 2).contiguous(),
+        state=state_weight.transpose(1, 2).roll(hidden, dims=2),
     )
 
 
 def given_to_steps(weights: StepWeights, inputs: Float[Tensor, "rows in"]) -> Float[Tensor, "way rows four_hid"]:
-    """What steps are given of each input: what opens reset and update but for the state's part, what is added to the
-    state's part of the news (a bias), and the input's part of the news."""
+    """What steps are given of each input: what is added to the state's part of the news (a bias), what opens reset and
+    update but for the state's part, and the input's part of the news."""
     ways, hidden, _ = weights.state.shape
-    gates = linear(inputs, weights.input, weights.input_bias).view(len(inputs), ways, -1).transpose(0, 1)
+    gates = torch.addmm(weights.input_bias.flatten(), inputs, weights.input.flatten(1))
     bias = weights.news_bias[:, None].expand(ways, len(inputs), hidden)
-    return torch.cat([gates[..., : 2 * hidden], bias, gates[..., 2 * hidden :]], dim=-1)
+    return torch.cat([bias, gates.view(len(inputs), ways, -1).transpose(0, 1)], dim=-1)
 
 
 def take_steps(
@@ -148,8 +171,7 @@ def take_steps(
     hidden = weight.shape[1]
     starts, news = given.tensor_split([3 * hidden], dim=-1)
     sums = given.new_empty(starts.shape[1:])
-    opened, remembered = sums.split([2 * hidden, hidden], dim=-1)
-    reset, update = opened.chunk(2, dim=-1)
+    opened, (remembered, reset, update) = sums[..., hidden:], sums.chunk(3, dim=-1)
     state = torch.zeros_like(news[0])
     for step_start, step_news in zip(starts.unbind(), news.unbind(), strict=True):
         torch.baddbmm(step_start, state, weight, out=sums)

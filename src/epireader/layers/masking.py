@@ -61,14 +61,20 @@ class LogSumExp(torch.autograd.Function):
         return to_values
 
 
-def masked_log_softmax(scores: Float[Tensor, "*rows n"], mask: Bool[Tensor, "*rows n"]) -> Float[Tensor, "*rows n"]:
+def masked_log_softmax(
+    scores: Float[Tensor, "*rows n"], mask: Bool[Tensor, "*rows n"] | None
+) -> Float[Tensor, "*rows n"]:
     """Log-probabilities over the real entries, in single precision or better; -inf for the others and for scores of -inf."""
-    if can_be_kernel(scores) and scores.shape[-1] <= LONGEST_ROW:
+    if mask is not None and can_be_kernel(scores) and scores.shape[-1] <= LONGEST_ROW:
         from epireader.layers.fused.attention import fused_log_softmax  # Triton is there where a GPU is
 
         return fused_log_softmax(scores, mask)
     scores = scores.float() if scores.dtype.itemsize < 4 else scores
-    mask = mask & (scores > MINUS_INFINITY)
+    if scores.device.type == "cpu" and not torch.is_grad_enabled():
+        scores = scores if mask is None else torch.where(mask, scores, MINUS_INFINITY)
+        return scores.log_softmax(dim=-1).nan_to_num_(nan=MINUS_INFINITY, neginf=MINUS_INFINITY)
+    finite = scores > MINUS_INFINITY
+    mask = finite if mask is None else mask & finite
     scores = torch.where(mask, scores, torch.finfo(scores.dtype).min)
     if scores.device.type != "cpu":  # there torch takes the largest off first, without which digits are lost beside it
         scores = scores - scores.detach().amax(dim=-1, keepdim=True)

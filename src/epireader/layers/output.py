@@ -4,7 +4,6 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from epireader.data.vocabulary import PAD_ID
 from epireader.layers.embedding import mean_vector, word_embedding
 
 
@@ -18,5 +17,5 @@ class AnswerScores(nn.Module):
     def forward(
         self, read: Float[Tensor, "batch out"], candidates: Int[Tensor, "batch cand phrase"]
     ) -> Float[Tensor, "batch cand"]:
-        answers = mean_vector(self.embedding(candidates), candidates != PAD_ID)
+        answers = mean_vector(self.embedding(candidates), candidates)
         return torch.einsum("bo,bco->bc", read, answers)

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from epireader.data.batches import Batch
 from epireader.data.vocabulary import PAD_ID
-from epireader.layers.attention import candidate_log_probs
+from epireader.layers.attention import candidate_log_probs, known_log_probs
 from epireader.layers.convolution import PassageLine
 from epireader.layers.embedding import look_up, word_embedding
 from epireader.layers.masking import masked_log_softmax, spread_log_probs
@@ -16,7 +16,7 @@ from epireader.readers.extractor import Extractor
 from epireader.readers.fitting import Places, mean_log_likelihood, places_to_learn
 from epireader.readers.hypotheses import choose_hypotheses
 from epireader.readers.losses import margin_loss, negative_log_likelihood, with_language
-from epireader.readers.reading import Evidence, Loss, ReaderModule, Reading
+from epireader.readers.reading import Evidence, Loss, Masks, ReaderModule, Reading
 from epireader.readers.reasoner import Entailment, Reasoner, Vectors
 from epireader.settings import refuse_below_one, refuse_no_share
 
@@ -98,6 +98,7 @@ class EpiReader(ReaderModule):
         line: PassageLine | None = None,
     ) -> Reading:
         """Read a batch. While training, the right answer is always among the hypotheses."""
+        masks = Masks.of(batch, line)
         line = self.lay_out(batch) if line is None else line
         if line is None:
             passage, question, candidates = look_up(self.embedding, batch.passage, batch.question, batch.candidates)
@@ -105,17 +106,22 @@ class EpiReader(ReaderModule):
         else:
             passage, question, candidates = None, self.embedding(batch.question), None
             states = self.read_passage(batch) if passage_states is None else passage_states
-        asked = self.extractor.read_question(question, batch)
-        log_attention = self.extractor(states, asked.final, batch)
-        log_probs = candidate_log_probs(log_attention, batch.passage, batch.candidates)
+        asked = self.extractor.read_question(question, masks.question)
+        log_attention = self.extractor(states, asked.final, masks.passage)
+        if line is not None and masks.passage is None and batch.candidates.shape[2] == 1:
+            log_probs = known_log_probs(log_attention, line.ids, line.which, batch.candidates)
+        else:
+            log_probs = candidate_log_probs(log_attention, batch.passage, batch.candidates)
         keep = batch.answer if self.training else None
-        chosen = choose_hypotheses(log_probs.detach(), batch.candidate_mask, self.config.hypotheses, keep)
+        chosen = choose_hypotheses(log_probs.detach(), masks.candidates, self.config.hypotheses, keep)
         hypotheses = of_chosen(batch.candidates, chosen)
         answers = self.embedding(hypotheses) if candidates is None else of_chosen(candidates, chosen)
         places = places_to_learn(batch) if self.training and self.config.language_weight else None
-        wanted = self.reasoner.wanted_at(batch.blank[:, None] if places is None else places.index, asked.states, batch)
-        entailment = self.reasoner(Vectors(passage, question, answers, wanted), batch, hypotheses, line)
-        evidence = weigh(entailment, chosen, log_probs.gather(1, chosen), hypotheses[:, :, 0] != PAD_ID)
+        wanted = self.reasoner.wanted_at(places, asked.states, batch, masks.question)
+        words = Vectors(passage, question, answers, wanted)
+        entailment = self.reasoner(words, batch, hypotheses, masks, line)
+        hypothesis_mask = None if masks.candidates is None else hypotheses[:, :, 0] != PAD_ID
+        evidence = weigh(entailment, chosen, log_probs.gather(1, chosen), hypothesis_mask)
         return Reading(
             log_probs=spread_log_probs(evidence.combined_log_probs, chosen, log_probs.shape[1]),
             first_log_probs=log_probs,
@@ -159,7 +165,7 @@ def weigh(
     entailment: Entailment,
     chosen: Int[Tensor, "batch hyp"],
     log_probs: Float[Tensor, "batch hyp"],
-    mask: Bool[Tensor, "batch hyp"],
+    mask: Bool[Tensor, "batch hyp"] | None,
 ) -> Evidence:
     """What the passage says for the hypotheses, with what the Extractor does."""
     evidence = masked_log_softmax(entailment.scores, mask)  # log e_k

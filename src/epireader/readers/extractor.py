@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from epireader.data.batches import Batch
@@ -29,16 +29,21 @@ class Extractor(nn.Module):
         """f(t): a state for every word of the passage."""
         return self.passage_encoder.read(self.dropout(passage), batch.passage).states
 
-    def read_question(self, question: Float[Tensor, "batch q emb"], batch: Batch) -> Encoded:
+    def read_question(
+        self, question: Float[Tensor, "batch q emb"], question_mask: Bool[Tensor, "batch q"] | None
+    ) -> Encoded:
         """g(Q), and a state for every word of the question."""
-        asked: Encoded = self.question_encoder(self.dropout(question), batch.question_mask)
+        asked: Encoded = self.question_encoder(self.dropout(question), question_mask)
         return asked
 
     def forward(
-        self, passage_states: Float[Tensor, "batch doc out"], question: Float[Tensor, "batch out"], batch: Batch
+        self,
+        passage_states: Float[Tensor, "batch doc out"],
+        question: Float[Tensor, "batch out"],
+        passage_mask: Bool[Tensor, "batch doc"] | None,
     ) -> Float[Tensor, "batch doc"]:
         """log s: the log-probability that each word of the passage is the answer to a question, given g(Q) (eq. 1)."""
-        return pointer_log_attention(passage_states, question, batch.passage_mask)
+        return pointer_log_attention(passage_states, question, passage_mask)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,8 +83,8 @@ class AttentionSumReader(ReaderModule):
             passage_states = self.extractor.read_passage(passage, batch)
         else:
             question = self.embedding(batch.question)
-        asked = self.extractor.read_question(question, batch)
-        log_attention = self.extractor(passage_states, asked.final, batch)
+        asked = self.extractor.read_question(question, batch.question_mask)
+        log_attention = self.extractor(passage_states, asked.final, batch.passage_mask)
         log_probs = candidate_log_probs(log_attention, batch.passage, batch.candidates)
         return Reading(
             log_probs=log_probs,

@@ -44,10 +44,11 @@ def places_to_learn(batch: Batch) -> Places:
 
 
 def around(
-    states: Float[Tensor, "batch n out"], mask: Bool[Tensor, "batch n"], index: Int[Tensor, "batch place"]
+    states: Float[Tensor, "batch n out"], mask: Bool[Tensor, "batch n"] | None, index: Int[Tensor, "batch place"]
 ) -> Float[Tensor, "batch place out"]:
     """What was read before the word at each place, and what behind it: the states of its neighbours on either side."""
-    before, after = (pad(way, (0, 0, 1, 1)) for way in (states * mask[..., None]).chunk(2, dim=-1))
+    states = states if mask is None else states * mask[..., None]
+    before, after = (pad(way, (0, 0, 1, 1)) for way in states.chunk(2, dim=-1))
     index = index[..., None].expand(*index.shape, before.shape[2])
     return torch.cat([before.gather(1, index), after.gather(1, index + 2)], dim=-1)
 

@@ -12,7 +12,7 @@ LEAST_LOG_PROB = -1e30
 
 def choose_hypotheses(
     log_probs: Float[Tensor, "batch cand"],
-    candidate_mask: Bool[Tensor, "batch cand"],
+    candidate_mask: Bool[Tensor, "batch cand"] | None,
     count: int,
     keep: Int[Tensor, " batch"] | None = None,
 ) -> Int[Tensor, "batch hyp"]:
@@ -20,7 +20,9 @@ def choose_hypotheses(
 
     In training the right answer is passed as `keep`: where it was missed it takes the last place.
     """
-    ranked = torch.where(candidate_mask, log_probs.clamp(min=LEAST_LOG_PROB), 2 * LEAST_LOG_PROB)
+    ranked = log_probs
+    if candidate_mask is not None:
+        ranked = torch.where(candidate_mask, log_probs.clamp(min=LEAST_LOG_PROB), 2 * LEAST_LOG_PROB)
     # Not topk: which of several equals it takes depends on the padding beside them.
     chosen = ranked.sort(dim=1, descending=True, stable=True).indices[:, :count]
     if keep is None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from epireader.data.batches import Batch
@@ -42,6 +42,25 @@ class Reading:
 
 
 @dataclass(frozen=True)
+class Masks:
+    """What of a batch is real and what only pads; None where nothing does."""
+
+    passage: Bool[Tensor, "batch doc"] | None = None
+    sentences: Bool[Tensor, "batch sent"] | None = None
+    question: Bool[Tensor, "batch q"] | None = None
+    candidates: Bool[Tensor, "batch cand"] | None = None
+
+    @classmethod
+    def of(cls, batch: Batch, line: PassageLine | None) -> "Masks":
+        """A batch that is handed over with a line is as large as its passage, and as its question if there is but one."""
+        if line is None:
+            return cls(batch.passage_mask, batch.sentence_mask, batch.question_mask, batch.candidate_mask)
+        if len(batch) > 1:
+            return cls(question=batch.question_mask, candidates=batch.candidate_mask)
+        return cls()
+
+
+@dataclass(frozen=True)
 class Loss:
     """What training makes small, and what it is made of."""
 
@@ -64,7 +83,10 @@ class ReaderModule(nn.Module):
         return None
 
     def lay_out(self, batch: Batch) -> PassageLine | None:
-        """What else can be made of the only passage of a batch, to be handed to `forward` as `line`; None: nothing."""
+        """What else can be made of the only passage of a batch, to be handed to `forward` as `line`; None: nothing.
+
+        The batch is as large as its passage, and those that it is handed over with are as large as their questions.
+        """
         del batch
         return None
 

@@ -22,8 +22,9 @@ from epireader.layers.embedding import mean_vector
 from epireader.layers.gru import GRU
 from epireader.layers.kernels import can_pool_fused
 from epireader.layers.masking import masked_max
-from epireader.readers.fitting import around
+from epireader.readers.fitting import Places, around
 from epireader.readers.hypotheses import fill_blank
+from epireader.readers.reading import Masks
 
 
 @dataclass(frozen=True)
@@ -80,15 +81,20 @@ class Reasoner(nn.Module):
         self.trust = nn.Parameter(torch.ones(1)) if knows_words else None
 
     def wanted_at(
-        self, places: Int[Tensor, "batch place"], states: Float[Tensor, "batch q out"], batch: Batch
+        self,
+        places: Places | None,
+        states: Float[Tensor, "batch q out"],
+        batch: Batch,
+        question_mask: Bool[Tensor, "batch q"] | None,
     ) -> Float[Tensor, "batch place emb"] | None:
-        """The vectors that the words around those places of the questions call for; None if that is not asked."""
+        """The vectors that the words around places of the questions, or around the blank alone, call for, if that is asked."""
         if self.wanted is None:
             return None
+        index = batch.blank[:, None] if places is None else places.index
         if self.trust is None:
-            read = states.gather(1, places[..., None].expand(*places.shape, states.shape[2]))
+            read = states.gather(1, index[..., None].expand(*index.shape, states.shape[2]))
         else:
-            read = around(states, batch.question_mask, places)
+            read = around(states, question_mask, index)
         wanted: Tensor = self.wanted(read)
         return wanted
 
@@ -96,31 +102,39 @@ class Reasoner(nn.Module):
         """What the sentence filters make of the only passage of a batch, whatever is asked about it."""
         filters = self.sentence_filters
         line = lay_on_line(batch.passage, batch.sentence_of, batch.sentence_length, width=filters.width, wide=self.wide)
-        words, slots = line.words[0].unique(return_inverse=True)
-        vectors = embedding(words) * (words != PAD_ID)[:, None]  # empty slots are zero, whatever padding's vector is
+        ids, slots = line.words[0].unique(return_inverse=True)
+        vectors = embedding(ids) * (ids != PAD_ID)[:, None]  # empty slots are zero, whatever padding's vector is
         products = word_products(vectors, filters.weight[:-2])
-        sums = window_sums(products[slots]) + filters.bias
-        return PassageLine(vectors, slots, sums, line.window_sentence[0], batch.sentence_length.shape[1])
+        return PassageLine(
+            ids=ids,
+            which=slots[line.words[0] != PAD_ID],
+            words=vectors,
+            slots=slots,
+            sums=window_sums(products[None, slots]) + filters.bias,
+            match_weight=filters.weight[-2:],
+            window_sentence=line.window_sentence,
+            sentences=batch.sentence_length.shape[1],
+        )
 
     def forward(
         self,
         words: Vectors,
         batch: Batch,
         hypotheses: Int[Tensor, "batch hyp phrase"],
+        masks: Masks,
         line: PassageLine | None = None,
     ) -> Entailment:
         """Scores for hypotheses given as the words to put into the blank."""
-        answers = mean_vector(words.hypotheses, hypotheses != PAD_ID)
+        answers = mean_vector(words.hypotheses, hypotheses)
         if line is None:
             sentences = self._read_sentences(words, batch, answers)
         else:
             sentences = self._read_line(line, words.question, batch, answers)
-        statements = self._read_hypotheses(words, batch, hypotheses)
-        similarity = (sentences * (statements @ self.similarity.T)[:, None]).sum(
-            dim=-1, keepdim=True
-        )  # varsigma, eq. 3
+        statements = self._read_hypotheses(words, batch, hypotheses, masks.question)
+        likened = nn.functional.linear(statements, self.similarity)  # R r_H
+        similarity = (sentences * likened[:, None]).sum(dim=-1, keepdim=True)  # varsigma, eq. 3
         steps = torch.cat([similarity, sentences, statements[:, None].expand_as(sentences)], dim=-1)  # x_ik
-        entailment = self._gather_evidence(steps, batch.sentence_mask)
+        entailment = self._gather_evidence(steps, masks.sentences)
         if words.wanted is None:
             return entailment
         fit = (words.wanted[:, :1] * answers).sum(dim=-1)  # the blank is the first place
@@ -154,34 +168,37 @@ class Reasoner(nn.Module):
         """The same for questions about one passage."""
         matches = match_features(line.words, answers, question, asks(batch.question))
         to_answer, to_question = (match.index_select(1, line.slots) for match in matches)
-        return line_maxima(
-            line.sums[None],
-            to_answer,
-            to_question,
-            self.sentence_filters.weight[-2:],
-            line.window_sentence[None],
-            line.sentences,
-        )
+        return line_maxima(line.sums, to_answer, to_question, line.match_weight, line.window_sentence, line.sentences)
 
     def _read_hypotheses(
-        self, words: Vectors, batch: Batch, hypotheses: Int[Tensor, "batch hyp phrase"]
+        self,
+        words: Vectors,
+        batch: Batch,
+        hypotheses: Int[Tensor, "batch hyp phrase"],
+        question_mask: Bool[Tensor, "batch q"] | None,
     ) -> Float[Tensor, "batch hyp filt"]:
-        filters = self.hypothesis_filters
-        of_question = word_products(words.question, filters.weight)
-        of_answer = word_products(words.hypotheses, filters.weight)
-        if can_pool_fused(hypotheses[..., 0], filters.bias):
+        weight, bias = self.hypothesis_filters.weight, self.hypothesis_filters.bias
+        of_question, of_answer = word_products(words.question, weight), word_products(words.hypotheses, weight)
+        if can_pool_fused(hypotheses[..., 0], bias):
             from epireader.layers.fused.statements import fused_statements  # Triton is there where a GPU is
 
-            given = (of_question, of_answer, filters.bias, batch.question, hypotheses)
+            given = (of_question, of_answer, bias, batch.question, hypotheses)
             return fused_statements(*(tensor[None] for tensor in given), wide=self.wide).squeeze(0)
-        fill = fill_in_word if hypotheses.shape[2] == 1 else fill_in
-        filled = fill(of_question, of_answer, batch.question, hypotheses)
-        return statement_maxima(*filled, filters.bias, wide=self.wide)  # r_H
+        if hypotheses.shape[2] == 1:
+            products = fill_in_word(of_question, of_answer, batch.question)
+            length = None if question_mask is None else question_mask.sum(dim=1, keepdim=True)
+        else:
+            products, length = fill_in(of_question, of_answer, batch.question, hypotheses)
+        return statement_maxima(products, length, bias, wide=self.wide)  # r_H
 
     def _gather_evidence(
-        self, steps: Float[Tensor, "batch sent hyp in"], sentence_mask: Bool[Tensor, "batch sent"]
+        self, steps: Float[Tensor, "batch sent hyp in"], sentence_mask: Bool[Tensor, "batch sent"] | None
     ) -> Entailment:
         batch, sent, hyp, _ = steps.shape
+        if sentence_mask is None:
+            states = self.synthesis.read_steps(steps.transpose(0, 1).flatten(1, 2))
+            by_sentence = self.evidence(states).view(sent, batch, hyp).permute(1, 2, 0)
+            return Entailment(by_sentence[:, :, -1], by_sentence)
         mask = sentence_mask[:, None].expand(batch, hyp, sent)
         gathered = self.synthesis(steps.transpose(1, 2).flatten(0, 1), mask.flatten(0, 1))
         scores = self.evidence(gathered.final).view(batch, hyp)  # y_k
@@ -190,7 +207,7 @@ class Reasoner(nn.Module):
 
 def asks(question: Int[Tensor, "batch q"]) -> Bool[Tensor, "batch q"]:
     """The words of the question proper: neither padding nor the blank."""
-    return (question != PAD_ID) & (question != BLANK_ID)
+    return question > max(PAD_ID, BLANK_ID)  # no word has a smaller id
 
 
 def match_features(
@@ -228,23 +245,25 @@ def fill_in_word(
     of_question: Float[Tensor, "batch q width filt"],
     of_answer: Float[Tensor, "batch hyp 1 width filt"],
     question: Int[Tensor, "batch q"],
-    _: Int[Tensor, "batch hyp 1"],
-) -> tuple[Float[Tensor, "batch hyp q width filt"], Int[Tensor, "batch 1"]]:
+) -> Float[Tensor, "batch hyp q width filt"]:
     """The same for answers of one word: it takes the place of the blank, and all others stay where they are."""
     is_blank = (question == BLANK_ID)[:, None, :, None, None]
-    return torch.where(is_blank, of_answer, of_question[:, None]), (question != PAD_ID).sum(dim=1, keepdim=True)
+    return torch.where(is_blank, of_answer, of_question[:, None])
 
 
 def statement_maxima(
     products: Float[Tensor, "batch hyp word width filt"],
-    length: Int[Tensor, "batch #hyp"],
+    length: Int[Tensor, "batch #hyp"] | None,
     bias: Float[Tensor, " filt"],
     *,
     wide: bool,
 ) -> Float[Tensor, "batch hyp filt"]:
-    """The largest value each filter has over the windows of each hypothesis, after the ReLU."""
-    width = products.shape[3]
+    """The largest value each filter has over the windows of each hypothesis, after the ReLU; without lengths, all is real."""
+    words, width = products.shape[2:4]
     values = window_sums(nn.functional.pad(products, (0, 0, 0, 0, width - 1, width - 1)))
+    if length is None:
+        windows = values if wide else values[:, :, width - 1 : max(words, width)]
+        return torch.relu_(windows.amax(dim=2) + bias)
     counts = window_counts(length, values.shape[2], width=width, wide=wide)
     # A maximum that takes a zero for what does not count is that of the ReLUs.
     return (torch.relu_(values + bias) * counts[..., None]).amax(dim=2)

@@ -11,7 +11,13 @@ from reference.cases import Extra, batch_of_cases
 from reference.pointing import attention, probability
 from reference.small import hard_cases
 
-from epireader.layers.attention import attention_sum, candidate_log_probs, mentions, pointer_log_attention
+from epireader.layers.attention import (
+    attention_sum,
+    candidate_log_probs,
+    known_log_probs,
+    mentions,
+    pointer_log_attention,
+)
 
 seeds = st.integers(0, 10_000)
 THIRDS = torch.tensor([[1 / 6, 2 / 6, 3 / 6]])
@@ -78,6 +84,27 @@ def test_candidates_of_one_word_get_and_pass_on_what_phrases_would(seed: int, co
         )
     to_scores = [torch.autograd.grad(log_probs.exp().square().sum(), scores)[0] for log_probs in (quick, plain)]
     torch.testing.assert_close(*to_scores)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    passage=st.lists(st.integers(2, 7), min_size=1, max_size=9),
+    candidates=st.lists(st.integers(0, 9), min_size=1, max_size=6),
+    questions=st.integers(1, 3),
+    empty_slots=st.booleans(),
+    seed=seeds,
+)
+def test_candidates_get_the_same_where_the_words_of_the_passage_are_known(
+    passage: list[int], candidates: list[int], questions: int, empty_slots: bool, seed: int
+) -> None:
+    scores = torch.randn(questions, len(passage), generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    scores[0, 0] -= 4000.0  # far below the others, and still no infinity
+    asked = torch.tensor([candidates] * questions)[..., None]
+    words = sorted({*passage, *([0] if empty_slots else [])})
+    which = torch.tensor([words.index(word) for word in passage])
+    quick = known_log_probs(scores, torch.tensor(words), which, asked)
+    plain = attention_sum(scores, mentions(torch.tensor([passage] * questions), asked))
+    torch.testing.assert_close(quick, plain)
 
 
 def test_equations_1_and_2_worked_by_hand() -> None:

@@ -198,6 +198,27 @@ def test_few_sequences_in_lockstep_are_read_as_many_are(
     torch.testing.assert_close(in_lockstep.final, learning.final.detach())
 
 
+@settings(deadline=None, max_examples=25)
+@given(
+    batch=st.integers(1, FEW_SEQUENCES + 2),
+    steps=st.integers(1, 6),
+    hidden=st.integers(1, 3),
+    learns=st.booleans(),
+    seed=seeds,
+)
+def test_sequences_without_padding_need_no_mask(batch: int, steps: int, hidden: int, learns: bool, seed: int) -> None:
+    inputs, _ = sequences([steps] * batch, steps, 3, seed)
+    both, one = bigru(3, hidden, seed), roughened(GRU(3, hidden), seed)
+    assert isinstance(one, GRU)
+    with torch.set_grad_enabled(learns):
+        unmasked, by_step = both(inputs, None), one.read_steps(inputs.transpose(0, 1))
+    for row, words in enumerate(inputs.tolist()):
+        weights = weights_of(both)
+        torch.testing.assert_close(unmasked.states[row].tolist(), bigru_states(weights, words))
+        torch.testing.assert_close(unmasked.final[row].tolist(), bigru_final(weights, words))
+        torch.testing.assert_close(by_step[:, row].tolist(), gru_states(part(weights_of(one), "recurrence"), words))
+
+
 @settings(deadline=None, max_examples=15)
 @given(lengths=st.lists(st.integers(1, 6), min_size=1, max_size=3), extra=st.integers(0, 2), seed=seeds)
 def test_words_are_read_as_their_vectors_are(lengths: list[int], extra: int, seed: int) -> None:

@@ -31,10 +31,11 @@ def masked(row: list[tuple[float, bool]], garbage: float = 0.0) -> tuple[Tensor,
 
 
 @settings(deadline=None, max_examples=60)
-@given(row=rows, garbage=st.sampled_from(GARBAGE))
-def test_only_real_entries_share_a_softmax(row: list[tuple[float, bool]], garbage: float) -> None:
+@given(row=rows, garbage=st.sampled_from(GARBAGE), learns=st.booleans())
+def test_only_real_entries_share_a_softmax(row: list[tuple[float, bool]], garbage: float, learns: bool) -> None:
     values, mask, real = masked(row, garbage)
-    probs = masked_log_softmax(values, mask).exp()
+    with torch.set_grad_enabled(learns):
+        probs = masked_log_softmax(values, mask).exp()
     assert probs[mask].tolist() == pytest.approx(softmax(real) if real else [], abs=1e-12)
     assert (probs[~mask] == 0).all()
 
@@ -80,11 +81,21 @@ def test_the_gradient_is_finite_and_padding_gets_none(function, garbage: float) 
     assert (values.grad[0, [0, 2]] != 0).any()
 
 
-def test_a_row_of_padding_has_probability_zero_and_largest_value_zero() -> None:
+@pytest.mark.parametrize("learns", [True, False])
+def test_a_row_of_padding_has_probability_zero_and_largest_value_zero(learns: bool) -> None:
     values, mask = torch.tensor([[5.0, 6.0]]), torch.tensor([[False, False]])
-    assert masked_logsumexp(values, mask).tolist() == [MINUS_INFINITY]
-    assert masked_log_softmax(values, mask).tolist() == [[MINUS_INFINITY, MINUS_INFINITY]]
-    assert masked_max(values, mask).tolist() == [0.0]
+    with torch.set_grad_enabled(learns):
+        assert masked_logsumexp(values, mask).tolist() == [MINUS_INFINITY]
+        assert masked_log_softmax(values, mask).tolist() == [[MINUS_INFINITY, MINUS_INFINITY]]
+        assert masked_max(values, mask).tolist() == [0.0]
+
+
+@pytest.mark.parametrize("learns", [True, False])
+def test_without_a_mask_all_is_real_but_scores_of_minus_infinity(learns: bool) -> None:
+    scores = torch.tensor([[0.0, MINUS_INFINITY, math.log(3.0)], [MINUS_INFINITY] * 3])
+    with torch.set_grad_enabled(learns):
+        probs = masked_log_softmax(scores, None).exp()
+    assert probs.flatten().tolist() == pytest.approx([0.25, 0.0, 0.75, 0.0, 0.0, 0.0])
 
 
 def test_the_largest_real_value_may_be_negative() -> None:

@@ -100,8 +100,11 @@ def test_a_passage_that_was_read_before_gives_the_same_answers(name: str, traini
 
 @EVERY
 @pytest.mark.parametrize("count", [1, 3, 9])
-def test_answers_are_the_same_whether_or_not_anything_is_to_be_learnt(name: str, count: int) -> None:
-    module, batch = small(name, 13), batch_of_cases(hard_cases(14, count), Extra(words=2, sentences=1))
+@pytest.mark.parametrize("phrase", [1, 3])
+def test_answers_are_the_same_whether_or_not_anything_is_to_be_learnt(name: str, count: int, phrase: int) -> None:
+    module, cases = small(name, 13), hard_cases(14, count, phrase=phrase)
+    cases = [replace(case, candidates=[words[:phrase] for words in case.candidates]) for case in cases]
+    batch = batch_of_cases(cases, Extra(words=2, sentences=1))
     learning = module(batch)
     with torch.inference_mode():
         answering = module(batch)

@@ -34,6 +34,8 @@ def test_the_best_are_chosen_in_order_and_the_answer_is_forced_in(
     mask = torch.arange(width) < torch.tensor([len(row) for row in rows])[:, None]
     answers = [answer if answer < len(row) else -1 for answer, row in zip(forced, rows, strict=False)]
     free = choose_hypotheses(log_probs, mask, count)
+    if mask.all():
+        assert choose_hypotheses(log_probs, None, count).tolist() == free.tolist()
     kept = choose_hypotheses(log_probs, mask, count, torch.tensor(answers))
     for number, row in enumerate(rows):
         ranks = [-1e9 if value is None else value for value in row]

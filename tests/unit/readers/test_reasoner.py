@@ -1,5 +1,7 @@
 """The Reasoner: the matrix M, both convolutions, equation 3, and the evidence gathered over the sentences."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -12,6 +14,7 @@ from torch import nn
 
 from epireader.layers.convolution import word_products
 from epireader.layers.embedding import look_up, mean_vector, word_embedding
+from epireader.readers.reading import Masks
 from epireader.readers.reasoner import (
     Entailment,
     Reasoner,
@@ -49,7 +52,7 @@ def weigh(module: Reasoner, embedding: nn.Embedding, cases: list[Case], extra: E
     """Every candidate as a hypothesis."""
     batch = batch_of_cases(cases, extra)
     words = Vectors(*look_up(embedding, batch.passage, batch.question, batch.candidates))
-    return module(words, batch, batch.candidates)
+    return module(words, batch, batch.candidates, Masks.of(batch, None))
 
 
 def weigh_on_line(module: Reasoner, embedding: nn.Embedding, case: Case, extra: Extra, questions: int) -> Entailment:
@@ -57,7 +60,8 @@ def weigh_on_line(module: Reasoner, embedding: nn.Embedding, case: Case, extra: 
     line = module.lay_out(embedding, batch_of_cases([case], extra))
     batch = batch_of_cases([case] * questions, extra)
     words = Vectors(None, *look_up(embedding, batch.question, batch.candidates))
-    return module(words, batch, batch.candidates, line)
+    masks = Masks.of(batch, None if extra.sentences or extra.question else line)
+    return module(words, batch, batch.candidates, masks, line)
 
 
 @pytest.mark.parametrize("wide", [True, False])
@@ -77,13 +81,21 @@ def test_the_reasoner_agrees_with_the_definition(
 @pytest.mark.parametrize("wide", [True, False])
 @pytest.mark.parametrize("width", [1, 2, 3, 5])
 @settings(deadline=None, max_examples=6)
-@given(seed=seeds, questions=st.integers(1, 3), extra=extras, bias=st.sampled_from([-1.0, 0.0, 2.0]))
+@given(
+    seed=seeds,
+    questions=st.integers(1, 3),
+    phrase=st.integers(1, 3),
+    extra=st.just(Extra()) | extras,
+    bias=st.sampled_from([-1.0, 0.0, 2.0]),
+)
 def test_a_passage_laid_out_before_the_question_is_known_is_weighed_as_defined(
-    width: int, wide: bool, seed: int, questions: int, extra: Extra, bias: float
+    width: int, wide: bool, seed: int, questions: int, phrase: int, extra: Extra, bias: float
 ) -> None:
     module, embedding = reasoner(seed, width=width, wide=wide, bias=bias), vectors(seed)
     (case,) = hard_cases(seed, 1)
-    fast = weigh_on_line(module, embedding, case, extra, questions)
+    case = replace(case, candidates=[words[:phrase] for words in case.candidates])
+    with torch.inference_mode():
+        fast = weigh_on_line(module, embedding, case, extra, questions)
     for row in range(questions):
         assert_as_defined(module, embedding, case, fast, row)
 
@@ -112,10 +124,17 @@ def test_answers_of_one_word_are_filled_in_as_all_others_are(seed: int, width: i
     question[0, 3:], question[0, 1], question[1, 4] = 0, PLACEHOLDER, PLACEHOLDER
     answers = torch.randint(2, 20, (2, 3, 1), generator=draw)
     given_words = [word_products(embedding(words), filters.weight) for words in (question, answers)]
-    maxima = [
-        statement_maxima(*fill(*given_words, question, answers), filters.bias, wide=wide)
-        for fill in (fill_in, fill_in_word)
-    ]
+    lengths = (question != 0).sum(dim=1, keepdim=True)
+    ways = [fill_in(*given_words, question, answers), (fill_in_word(*given_words, question), lengths)]
+    torch.testing.assert_close(*(statement_maxima(*filled, filters.bias, wide=wide) for filled in ways))
+
+
+@settings(deadline=None, max_examples=25)
+@given(seed=seeds, words=st.integers(1, 6), width=st.integers(1, 5), wide=st.booleans())
+def test_statements_without_padding_need_no_lengths(seed: int, words: int, width: int, wide: bool) -> None:
+    draw = torch.Generator().manual_seed(seed)
+    products, bias = torch.randn(2, 3, words, width, 4, generator=draw), torch.randn(4, generator=draw)
+    maxima = [statement_maxima(products, length, bias, wide=wide) for length in (torch.full((2, 1), words), None)]
     torch.testing.assert_close(*maxima)
 
 
@@ -124,7 +143,7 @@ def test_answers_of_one_word_are_filled_in_as_all_others_are(seed: int, width: i
 def test_both_rows_of_the_matrix_M_agree_with_the_definition(seed: int, count: int, extra: Extra) -> None:
     cases, embedding = hard_cases(seed, count), vectors(seed)
     batch, table = batch_of_cases(cases, extra), embedding.weight.tolist()
-    answers = mean_vector(embedding(batch.candidates), batch.candidates != 0)
+    answers = mean_vector(embedding(batch.candidates), batch.candidates)
     to_answer, to_question = match_features(
         embedding(batch.passage), answers, embedding(batch.question), asks(batch.question)
     )
@@ -157,8 +176,8 @@ def test_the_largest_inner_product_with_the_question_may_be_negative() -> None:
 
 def test_a_phrase_is_the_mean_of_its_words_vectors() -> None:
     words = torch.tensor([[[[1.0, 2.0], [3.0, 6.0], [99.0, 99.0]], [[5.0, 5.0], [99.0, 99.0], [99.0, 99.0]]]])
-    mask = torch.tensor([[[True, True, False], [True, False, False]]])
-    assert mean_vector(words, mask).tolist() == [[[2.0, 4.0], [5.0, 5.0]]]
+    ids = torch.tensor([[[7, 8, 0], [9, 0, 0]]])
+    assert mean_vector(words, ids).tolist() == [[[2.0, 4.0], [5.0, 5.0]]]
 
 
 def test_one_hypothesis_worked_by_hand() -> None:

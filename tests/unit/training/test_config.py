@@ -127,7 +127,9 @@ def test_a_preset_for_another_reader_is_refused_by_name() -> None:
     with pytest.raises(BadSetting) as error:
         load_config("cnn", ["reader=stanford"])
     assert str(error.value) == "preset cnn is for the reader epireader, not stanford; give stanford"
-    with pytest.raises(BadSetting, match=r"not epireader; give books or cbt-cn or cbt-ne or cnn or few-books or news or small$"):
+    with pytest.raises(
+        BadSetting, match=r"not epireader; give books or cbt-cn or cbt-ne or cnn or few-books or news or small$"
+    ):
         load_config("impatient", ["reader=epireader"])
     assert load_config("cnn", ["reader=epireader"]) == load_config("cnn")
 
