@@ -11,7 +11,7 @@ from kernels import DEVICE, somewhere_to_run
 from torch import Tensor
 
 from epireader.layers.convolution import SentenceFeatures, sentence_maxima
-from epireader.readers.reasoner import fill_in, statement_maxima
+from epireader.readers.statements import fill_in, statement_maxima
 
 pytestmark = somewhere_to_run
 

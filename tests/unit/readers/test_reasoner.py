@@ -15,17 +15,8 @@ from torch import nn
 from epireader.layers.convolution import word_products
 from epireader.layers.embedding import look_up, mean_vector, word_embedding
 from epireader.readers.reading import Masks
-from epireader.readers.reasoner import (
-    Entailment,
-    Reasoner,
-    Vectors,
-    asks,
-    fill_in,
-    fill_in_word,
-    match_features,
-    statement_maxima,
-    window_counts,
-)
+from epireader.readers.reasoner import Entailment, Reasoner, Vectors, asks, match_features
+from epireader.readers.statements import fill_in, fill_in_word, statement_maxima, window_counts
 
 seeds = st.integers(0, 10_000)
 extras = st.builds(Extra, *[st.integers(0, 2)] * 5)
