@@ -81,11 +81,11 @@ def mean_log_likelihood(
     told_from = torch.cat([words * counted, batch.candidates.flatten(1) * learnt_from], dim=1).flatten()
     scores = wanted.flatten(0, 1) @ torch.cat([vectors, candidates.flatten(1, 2)], dim=1).flatten(0, 1).T
     right = (wanted * vectors).sum(dim=-1)
-    log_probs = right - (scores - log_places(told_from, vocabulary)).logsumexp(dim=1).view(right.shape)
+    log_probs = right - (scores - log_places(told_from, vocabulary).to(scores.dtype)).logsumexp(dim=1).view(right.shape)
     return torch.where(counted, log_probs, 0.0).sum(dim=1) / counted.sum(dim=1).clamp(min=1)
 
 
 def log_places(words: Int[Tensor, " n"], vocabulary: int) -> Float[Tensor, " n"]:
     """What to take off a word's score so that all its places together count as one; padding does not count at all."""
     places = words.new_zeros(vocabulary).scatter_add(0, words, torch.ones_like(words))
-    return torch.where(words == PAD_ID, OUT_OF_REACH, places.gather(0, words).float().log())
+    return torch.where(words == PAD_ID, OUT_OF_REACH, places.gather(0, words).double().log())
