@@ -38,10 +38,17 @@ def refuse_below_one(settings: object, section: str, *names: str) -> None:
 
 
 def refuse_no_share(settings: object, section: str, *names: str) -> None:
-    """A share that is left out at random must be at least 0 and leave something."""
+    """A share that is left out, or kept of the past, must be at least 0 and leave something."""
     for name in names:
         if not 0 <= getattr(settings, name) < 1:
             raise ValueError(f"{section}.{name} must be at least 0 and below 1, got {getattr(settings, name)}")
+
+
+def refuse_negative(settings: object, section: str, *names: str) -> None:
+    """A weight must not turn what is to be made small into what is to be made large."""
+    for name in names:
+        if not getattr(settings, name) >= 0:
+            raise ValueError(f"{section}.{name} must be at least 0, got {getattr(settings, name)}")
 
 
 def nearest(name: str, names: Iterable[str], section: str = "") -> str:

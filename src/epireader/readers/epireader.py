@@ -18,7 +18,7 @@ from epireader.readers.hypotheses import choose_hypotheses
 from epireader.readers.losses import margin_loss, negative_log_likelihood, with_language
 from epireader.readers.reading import Evidence, Loss, Masks, ReaderModule, Reading
 from epireader.readers.reasoner import Entailment, Reasoner, Vectors
-from epireader.settings import refuse_below_one, refuse_no_share
+from epireader.settings import refuse_below_one, refuse_negative, refuse_no_share
 
 REASONER_LOSSES = ("margin", "likelihood")
 
@@ -61,6 +61,7 @@ class EpiReaderConfig:
         sizes = ("embedding_dim", "hidden_dim", "hypotheses", "filter_width", "filters", "reasoner_hidden_dim")
         refuse_below_one(self, "model", *sizes)
         refuse_no_share(self, "model", "dropout")
+        refuse_negative(self, "model", "language_weight")
         if self.language_weight and not self.fits_blank:
             raise ValueError("model.language_weight needs model.fits_blank = true: it teaches what fits the blank")
 

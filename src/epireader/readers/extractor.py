@@ -13,7 +13,7 @@ from epireader.layers.gru import BiGRU
 from epireader.readers.fitting import around, mean_log_likelihood, places_to_learn
 from epireader.readers.losses import negative_log_likelihood, with_language
 from epireader.readers.reading import Loss, ReaderModule, Reading
-from epireader.settings import refuse_below_one, refuse_no_share
+from epireader.settings import refuse_below_one, refuse_negative, refuse_no_share
 
 
 class Extractor(nn.Module):
@@ -57,11 +57,12 @@ class AttentionSumConfig:
     dropout: float = 0.0
     """Which share of the word vectors' entries is left out at random in training."""
     language_weight: float = 0.0
-    """The weight of a loss for knowing every word of a question by the words around it."""
+    """The weight of a loss for knowing words of the question by those around them."""
 
     def __post_init__(self) -> None:
         refuse_below_one(self, "model", "embedding_dim", "hidden_dim")
         refuse_no_share(self, "model", "dropout")
+        refuse_negative(self, "model", "language_weight")
 
 
 class AttentionSumReader(ReaderModule):

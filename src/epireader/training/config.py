@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from epireader.readers.saved import reader_settings
-from epireader.settings import BadSetting, from_mapping, nearest, parse_override, refuse_below_one
+from epireader.settings import BadSetting, from_mapping, nearest, parse_override, refuse_below_one, refuse_no_share
 from epireader.training.optimizer import OPTIMIZERS
 
 PRESETS = Path(__file__).parent / "presets"
@@ -75,8 +75,7 @@ class TrainingConfig:
             raise ValueError(f"training.optimizer must be {' or '.join(OPTIMIZERS)}, got {self.optimizer!r}")
         if self.learning_rate <= 0:
             raise ValueError(f"training.learning_rate must be above 0, got {self.learning_rate}")
-        if not 0 <= self.average < 1:
-            raise ValueError(f"training.average must be at least 0 and below 1, got {self.average}")
+        refuse_no_share(self, "training", "average")
         if not 0 <= self.strangers <= 1:
             raise ValueError(f"training.strangers is a share and lies between 0 and 1, got {self.strangers}")
         if not self.max_minutes >= 0:

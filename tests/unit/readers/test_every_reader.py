@@ -148,9 +148,17 @@ def test_changing_one_question_leaves_its_neighbours_alone(name: str) -> None:
         torch.testing.assert_close(after.log_probs[row, :count], before.log_probs[row, :count])
 
 
-@EVERY
-def test_a_gradient_reaches_every_parameter(name: str) -> None:
-    module, batch = small(name, 1).train(), batch_of_cases(hard_cases(2, 8))
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        *((name, {}) for name in READERS),
+        ("as-reader", {"language_weight": 0.5}),
+        ("epireader", {"fits_blank": True}),
+        ("epireader", {"fits_blank": True, "language_weight": 0.5}),
+    ],
+)
+def test_a_gradient_reaches_every_parameter(name: str, more: dict[str, float]) -> None:
+    module, batch = small(name, 2, **more).train(), batch_of_cases(hard_cases(2, 8))
     loss_of(module, batch).backward()
     tables = {id(part.weight) for part in module.modules() if isinstance(part, nn.Embedding)}
     for parameter_name, parameter in module.named_parameters():
