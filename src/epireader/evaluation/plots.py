@@ -82,10 +82,21 @@ def write_pngs(plots: Sequence[Plot], report: Report, folder: Path) -> None:
         axis = figure.add_subplot()
         plot.draw(axis)
         axis.set_title(plot.title, color=INK, fontsize=12, weight="bold", loc="left")
-        key = figure.legend(handles=list(_key(report)), loc="outside lower center", ncols=3, fontsize=9, labelcolor=INK)
-        key.set_frame_on(False)
+        _add_key(figure, list(_key(report)))
         with written_beside(folder / f"{plot.name}.png") as beside:
             figure.savefig(beside, format="png", metadata={"Software": None})
+
+
+def _add_key(figure: Any, marks: list[Any]) -> None:
+    """What the marks mean, below the picture, in as many columns as have room there."""
+    for columns in (3, 2, 1):
+        key = figure.legend(
+            handles=marks, loc="outside lower center", ncols=columns, fontsize=9, labelcolor=INK, frameon=False
+        )
+        figure.draw_without_rendering()
+        if columns == 1 or key.get_window_extent().width <= figure.bbox.width:
+            return
+        key.remove()
 
 
 def find_matplotlib() -> tuple[Any, Any]:

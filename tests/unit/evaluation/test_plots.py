@@ -164,6 +164,17 @@ def test_every_picture_becomes_a_png_with_more_runs_than_colours(tmp_path: Path)
     assert len({file.read_bytes() for file in files}) == len(files)
 
 
+@pytest.mark.parametrize("length", [3, 14, 15, 60])
+def test_what_the_marks_mean_stands_within_the_picture_however_long_names_are(length: int, tmp_path: Path) -> None:
+    imread = pytest.importorskip("matplotlib.image").imread
+    told = report(*(run(letter * length) for letter in "WMN"))
+    write_pngs(list(plots_of(told)), told, tmp_path)
+    for path in tmp_path.glob("*.png"):
+        picture = imread(path)
+        key = picture[int(0.85 * len(picture)) :]
+        assert (key[:, [0, 1, -2, -1], :3] == 1.0).all(), path.name
+
+
 @pytest.mark.parametrize("name", ["accuracy", "learning", "size", "by-length", "by-distance"])
 def test_no_label_stands_on_another_even_where_passages_are_long(name: str) -> None:
     figures = pytest.importorskip("matplotlib.figure")
