@@ -79,11 +79,12 @@ class AttentionSumReader(ReaderModule):
         return self.extractor.read_passage(self.embedding(batch.passage), batch)
 
     def forward(self, batch: Batch, passage_states: Float[Tensor, "batch doc out"] | None = None) -> Reading:
+        learnt = [batch.candidates] if self.training and self.wanted is not None else []
         if passage_states is None:
-            passage, question = look_up(self.embedding, batch.passage, batch.question)
+            passage, question, *candidates = look_up(self.embedding, batch.passage, batch.question, *learnt)
             passage_states = self.extractor.read_passage(passage, batch)
         else:
-            question = self.embedding(batch.question)
+            question, *candidates = look_up(self.embedding, batch.question, *learnt)
         asked = self.extractor.read_question(question, batch.question_mask)
         log_attention = self.extractor(passage_states, asked.final, batch.passage_mask)
         log_probs = candidate_log_probs(log_attention, batch.passage, batch.candidates)
@@ -91,19 +92,22 @@ class AttentionSumReader(ReaderModule):
             log_probs=log_probs,
             first_log_probs=log_probs,
             log_attention=log_attention,
-            log_likelihood=self._known(asked, question, batch),
+            log_likelihood=self._known(asked, batch, question, *candidates),
         )
 
     def _known(
-        self, asked: Encoded, question: Float[Tensor, "batch q emb"], batch: Batch
+        self,
+        asked: Encoded,
+        batch: Batch,
+        question: Float[Tensor, "batch q emb"],
+        candidates: Float[Tensor, "batch cand phrase emb"] | None = None,
     ) -> Float[Tensor, " batch"] | None:
         """How well words of the questions are known by those around them, while that is learnt."""
-        if self.wanted is None or not self.training:
+        if self.wanted is None or candidates is None:
             return None
         places = places_to_learn(batch)
         wanted = self.wanted(around(asked.states, batch.question_mask, places.index))
-        words = self.embedding.num_embeddings
-        return mean_log_likelihood(wanted, places, batch, question, self.embedding(batch.candidates), words)
+        return mean_log_likelihood(wanted, places, batch, question, candidates, self.embedding.num_embeddings)
 
     def loss(self, reading: Reading, batch: Batch) -> Loss:
         loss = Loss(negative_log_likelihood(reading.log_probs, batch.answer))

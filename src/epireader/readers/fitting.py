@@ -38,9 +38,8 @@ def places_to_learn(batch: Batch) -> Places:
     spread = torch.where(length > others, number * length // others, number)
     blank = batch.blank[:, None]
     counted = (spread < length) & (spread != blank)
-    return Places(
-        torch.cat([blank, torch.where(counted, spread, blank)], dim=1), pad(counted, (1, 0), value=True)
-    )  # fmt: skip
+    index = torch.cat([blank, torch.where(counted, spread, blank)], dim=1)
+    return Places(index, pad(counted, (1, 0), value=True))
 
 
 def around(

@@ -38,7 +38,7 @@ class Reading:
     """Where it looked in the passage, if it points."""
     evidence: Evidence | None = None
     log_likelihood: Float[Tensor, " batch"] | None = None
-    """The mean log-probability of a word of the story with the right answer in it, if the reader models language."""
+    """The mean log-probability of a word, of the story or of the question, with the right answer in it, where it is learnt."""
 
 
 @dataclass(frozen=True)
