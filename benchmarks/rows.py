@@ -13,6 +13,7 @@ from torch import nn
 from epireader.answer import Asked, Reader
 from epireader.data.corpus import Corpus
 from epireader.data.example import Example
+from epireader.layers.gru import BiGRU
 from epireader.readers.saved import Model
 from epireader.training.batches import TrainingBatches
 from epireader.training.config import Config
@@ -112,3 +113,29 @@ def together_row(config: Config, corpus: Corpus, clock: Clock, count: int) -> Ro
     row = clock.compare(joint(1), joint(count), config.training.batch_size, "one reader")
     scaled = {"ours": row.ours * count, "spread": row.spread * count, "ratio": row.ratio * count}
     return Row(rival=row.rival, theirs=row.theirs, theirs_spread=row.theirs_spread, **scaled)
+
+
+def recurrence_rows(units: int, words: int, clock: Clock, *, batch_size: int = 32, calls: int = 4) -> Rows:
+    """A GRU that reads a passage both ways, against torch's: words that follow each other, a second."""
+    theirs = nn.GRU(units, units, batch_first=True, bidirectional=True).to(clock.device)
+    ours = BiGRU(units, units).to(clock.device)
+    vectors = torch.randn(batch_size, words, units, device=clock.device)
+    mask = torch.ones(batch_size, words, dtype=torch.bool, device=clock.device)
+
+    def reading(*, learns: bool) -> Row:
+        def read(states: Callable[[], torch.Tensor]) -> None:
+            with torch.set_grad_enabled(learns):
+                for _ in range(calls):  # one is computed while the next is being launched
+                    said = states()
+                    if learns:
+                        said.sum().backward()
+
+        return clock.compare(
+            lambda: read(lambda: theirs(vectors)[0]),
+            lambda: read(lambda: ours(vectors, mask).states),
+            calls * words,
+            "torch's",
+        )
+
+    name = f"words, GRU of {units}"
+    return {name: reading(learns=False), f"{name}, learning": reading(learns=True)}

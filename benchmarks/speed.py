@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import torch
-from rows import Rows, answer_rows, evaluation_row, rival_of, together_row, training_row
+from rows import Rows, answer_rows, evaluation_row, recurrence_rows, rival_of, together_row, training_row
 from sample import corpus_in, fresh_model, random_example
 from timing import Clock, growth
 
@@ -41,10 +41,14 @@ class Sizes:
     half: bool = False
     """Whether training is measured in half precision too, for the rivals as well."""
     cnn: bool = False
+    recurrence: tuple[int, int] | None = None
+    """Units and words of a GRU that is measured alone."""
 
 
 ON_A_CPU = Sizes(batches=(1, 4, 16, 32), sentences=(5, 10, 20, 40))
-ON_A_GPU = Sizes((8, 32, 128, 512, 1024), (5, 10, 20, 40, 80), together=(3, 7), half=True, cnn=True)
+ON_A_GPU = Sizes(
+    (8, 32, 128, 512, 1024), (5, 10, 20, 40, 80), together=(3, 7), half=True, cnn=True, recurrence=(256, 800)
+)
 QUICK = Sizes((1, 4), (2, 4), at_once=4, passage=4, together=(2,), half=True)
 
 
@@ -94,6 +98,8 @@ def measure(sizes: Sizes, overrides: list[str], clock: Clock, folder: Path) -> t
         longer = corpus_in(folder / "cnn", [random_example(seed, 36) for seed in range(needed)])
         for name, more in (("training, CNN preset", []), ("training, CNN preset, bf16", [HALF])):
             rows[name] = training_row(load_config("cnn", [*overrides, *more]), longer, clock, steps=steps)
+    if sizes.recurrence:
+        rows |= recurrence_rows(*sizes.recurrence, clock)
     return rows, by_size
 
 

@@ -72,3 +72,12 @@ def test_the_benchmark_prints_a_table_and_one_json_line_and_nothing_takes_twice_
     assert all(row["ratio"] > 0.5 for row in found["rates"].values()), found["rates"]
     assert set(found["growth"]) == {"batch size", "words"}
     assert all(Path(picture).stat().st_size for picture in found["plots"])
+
+
+def test_a_recurrence_is_measured_alone_reading_and_learning() -> None:
+    from rows import recurrence_rows
+    from timing import Clock
+
+    rows = recurrence_rows(4, 5, Clock(torch.device("cpu"), 2), batch_size=2, calls=2)
+    assert list(rows) == ["words, GRU of 4", "words, GRU of 4, learning"]
+    assert all(row.theirs > 0 and row.ours > 0 for row in rows.values())

@@ -30,7 +30,7 @@ def carry_out(task: Task, out: Path, processes: Processes, watcher: Watcher) -> 
     free_memory(processes.device)
     model, progress = _trained(task, out, processes, watcher) if task.config else _floor(task)
     begun = time.monotonic()
-    measured = {split: measure(model, task.corpus.questions(split), processes.device) for split in ("valid", "test")}
+    measured = {split: measure([model], task.corpus.questions(split), processes.device) for split in ("valid", "test")}
     return Result(
         set=task.set,
         corpus=task.checksum,
@@ -66,13 +66,13 @@ def train_at_once(tasks: Sequence[Task], out: Path, processes: Processes, watche
     train_together(first.corpus, configs, standing, processes, watcher, embeddings=first.embeddings, shelf=first.shelf)
 
 
-def measure(model: Model, questions: Questions, device: torch.device) -> dict[str, Any]:
-    """The figures of a reader on questions, and which of them it got right (and its Extractor, where it reranks)."""
-    said = predict([model], questions, batch_size=VALIDATION_BATCH, device=device)
+def measure(members: Sequence[Model], questions: Questions, device: torch.device) -> dict[str, Any]:
+    """The figures of a reader, or of several as one, and which questions it got right (and its Extractor, if it reranks)."""
+    said = predict(members, questions, batch_size=VALIDATION_BATCH, device=device)
     right = {"final": right_answers(said, said.final)}
     if said.evidence is not None:
         right["extractor"] = right_answers(said, said.first)
-    figures = evaluate(said, most=model.hypotheses).as_json()
+    figures = evaluate(said, most=members[0].hypotheses).as_json()
     return {**figures, "right": {stage: np.packbits(flags).tobytes().hex() for stage, flags in right.items()}}
 
 
