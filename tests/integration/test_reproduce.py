@@ -8,16 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from builders import household_book, who_has_what, write_books
+from builders import household_book, write_books
+from comparing import SETTINGS, SIZES, lines_of, small_cbt, without_the_clock
 from running import call, result_of, saved_progress
 
 from epireader.cli.train import Screen
-from epireader.data.writing import cbt_record
 from epireader.evaluation.results import read_results
 from epireader.training import loop, reproduce
 
-SIZES = ("model.embedding_dim=8", "model.hidden_dim=6", "training.batch_size=8", "training.max_epochs=2")
-SETTINGS = [word for setting in SIZES for word in ("--set", setting)]
 FLOORS = ("most-frequent", "last-mentioned", "random")
 READERS = [word for name in (*FLOORS, "as-reader", "epireader") for word in ("--reader", name)]
 Captured = pytest.CaptureFixture[str]
@@ -25,14 +23,7 @@ Captured = pytest.CaptureFixture[str]
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A corpus prepared from files that are named as CBT's are."""
-    folder, random = tmp_path_factory.mktemp("files"), np.random.default_rng(0)
-    (folder / "data").mkdir()
-    for split, count in {"train": 96, "valid_2000ex": 24, "test_2500ex": 32}.items():
-        records = "".join(cbt_record(who_has_what(random)) for _ in range(count))
-        (folder / f"data/cbtest_NE_{split}.txt").write_text(records)
-    assert call("prepare", folder / "data", folder / "toys", "--kind", "NE") == 0
-    return folder / "toys"
+    return small_cbt(tmp_path_factory.mktemp("files"))
 
 
 @pytest.fixture(scope="module")
@@ -41,14 +32,6 @@ def whole(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("whole") / "results"
     assert call("reproduce", corpus, *READERS, *SETTINGS, "--out", out, "--device", "cpu") == 0
     return out
-
-
-def lines_of(out: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
-
-
-def without_the_clock(line: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in line.items() if name not in ("seconds", "date", "command")}
 
 
 def test_every_reader_has_a_row_with_all_that_a_table_needs(whole: Path) -> None:
@@ -197,6 +180,8 @@ def test_a_corpus_that_is_none_of_the_papers_asks_for_a_preset(corpus: Path, tmp
         (["--set", "training.max_minutes=3"], "give training.max_minutes with --minutes, not with --set"),
         (["--set", "model.filter=3"], "there is no setting model.filter"),
         (["--reader", "as-reader", "--embeddings", "README.md"], "--embeddings is for stanford"),
+        (["--ensemble"], "an ensemble is of two seeds or more; give --seeds 7, or --seed several times"),
+        (["--seed", "3", "--seed", "3", "--ensemble"], "an ensemble is of two seeds or more"),
     ],
 )
 def test_a_comparison_that_cannot_be_had_is_refused_before_anything_is_trained(

@@ -52,6 +52,7 @@ class RowsFailed(ValueError):
     help="Prepared books to make the training questions from, as in `train`; such rows stand apart.",
 )
 @click.option("--together", is_flag=True, help="Train all seeds of a reader at once: on a GPU, little longer than one.")
+@click.option("--ensemble", is_flag=True, help="Measure all seeds of a reader as one, too: the mean of what they say.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:N.")
 def reproduce(
     corpora: tuple[Path, ...],
@@ -64,6 +65,7 @@ def reproduce(
     embeddings: Path | None,
     books: Path | None,
     together: bool,
+    ensemble: bool,
     device: str,
 ) -> None:
     """Train every reader of the paper's comparison on each prepared CORPUS, and measure it.
@@ -76,6 +78,7 @@ def reproduce(
     Examples:
       epireader reproduce corpora/cbt-ne corpora/cbt-cn corpora/cnn --seeds 3 --together --out results
       epireader reproduce corpora/cbt-ne --reader as-reader --reader epireader --seed 7 --minutes 10 --out results
+      epireader reproduce corpora/cbt-cn --reader epireader --seeds 7 --together --ensemble --out results
       epireader reproduce corpora/mine --reader all --out mine
     """
     from epireader.data.corpus import open_corpus
@@ -92,6 +95,7 @@ def reproduce(
         minutes=minutes,
         embeddings=embeddings,
         shelf=open_shelf(books) if books else None,
+        ensemble=ensemble,
     )
     tasks = plan([open_corpus(corpus) for corpus in corpora], comparison)
     carry_out_all(tasks, out, Processes(0, 1, choose_device(device)), together=together)
@@ -139,7 +143,7 @@ def in_one_sentence(error: Exception) -> str:
 def figures(result: "Result") -> str:
     """`valid 72.25, test 64.92, best epoch 2 of 4, 59 s`."""
     said = f"valid {percent(result.accuracy('valid'))}, test {percent(result.accuracy('test'))}"
-    if result.preset is None:
+    if result.seed is None:
         return said
     time = f"{result.seconds:,.0f} s" + ("" if result.finished else " (the time was over before it was finished)")
     return f"{said}, best epoch {result.best_epoch} of {result.epochs}, {time}"

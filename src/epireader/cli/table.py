@@ -97,10 +97,10 @@ def heading(column: "Column") -> str:
 
 
 def cell_text(cell: "Cell | None") -> str:
-    """`72.3±0.4 / 64.9±0.8 (3)*`: figures, number of seeds, and whether a run was not finished."""
+    """`72.3±0.4 / 64.9±0.8 (3)*`: figures, number of seeds (in an ensemble, `(7 as one)`), whether a run was not finished."""
     if cell is None:
         return ""
-    seeds = f" ({len(cell.seeds)})" if cell.seeds else ""
+    seeds = f" ({len(cell.members)} as one)" if cell.members else f" ({len(cell.seeds)})" if cell.seeds else ""
     return f"{figure_text(cell.valid)} / {figure_text(cell.test)}{seeds}{'' if cell.finished else '*'}"
 
 
@@ -142,6 +142,8 @@ def notes(parts: list["Part"], sources: dict[str, int]) -> Iterator[str]:
         )
     if any(cell.seeds for cell in cells):
         yield "(n): so many seeds, of which this is the mean; ±: their standard deviation."
+    if any(cell.members for cell in cells):
+        yield "(n as one): so many seeds, of whose probabilities the mean was taken."
     if not all(cell.finished for cell in cells):
         yield "*: training was not finished, because its time was over."
     yield "  ".join(f"[{number}] {source}" for source, number in sources.items())

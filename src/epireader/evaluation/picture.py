@@ -76,7 +76,10 @@ def draw(parts: Sequence[Part], path: Path) -> None:
 def _short(name: str) -> str:
     """A name that fits beside its points; a changed setting goes by its last name, alone where it is on."""
     name = ", ".join(_short_setting(*part.split("=", 1)) if "=" in part else part for part in name.split(", "))
-    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
+    if len(name) <= LONGEST_NAME:
+        return name
+    settings, *ensemble = name.partition(", ensemble of ")
+    return settings[: LONGEST_NAME - 1 - len("".join(ensemble))] + "…" + "".join(ensemble)
 
 
 def _short_setting(name: str, value: str) -> str:

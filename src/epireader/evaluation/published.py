@@ -30,6 +30,10 @@ class System:
     """Whether its authors began with word vectors made elsewhere."""
     later: bool = False
     """Whether it came after the paper."""
+    ensemble_of: str | None = None
+    """The reader here that it is several of."""
+    members: int | None = None
+    """How many they are, where that is said."""
     figures: dict[str, Accuracies] = field(default_factory=dict)
 
 
@@ -78,8 +82,19 @@ SYSTEMS = (
         reader="epireader",
         figures={**_cbt((75.3, 69.7), (71.5, 67.4)), **_cnn(73.4, 74.0)},
     ),
-    System(name="AS Reader (ensemble)", source=KADLEC, figures=_cbt((74.5, 70.6), (71.1, 68.9))),
-    System(name="EpiReader (ensemble of 7)", source=TRISCHLER, figures=_cbt((76.6, 71.8), (73.6, 70.6))),
+    System(
+        name="AS Reader (ensemble)",
+        source=KADLEC,
+        ensemble_of="as-reader",
+        figures=_cbt((74.5, 70.6), (71.1, 68.9)),
+    ),
+    System(
+        name="EpiReader (ensemble of 7)",
+        source=TRISCHLER,
+        ensemble_of="epireader",
+        members=7,
+        figures=_cbt((76.6, 71.8), (73.6, 70.6)),
+    ),
     System(
         name="AoA Reader",
         source=CUI,

@@ -8,7 +8,7 @@ import fcntl
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,11 @@ class BadResults(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """One run, or one floor, measured on the validation and the test questions of a set."""
+    """One run, one floor, or one ensemble of runs, measured on the validation and the test questions of a set.
+
+    A floor and an ensemble have no seed and no training of their own: no epochs, and `seconds` are those of measuring. An
+    ensemble has the weights of all its members, and is finished where all of them are.
+    """
 
     set: str
     """What the questions are: `CBT-R NE`. `CBT` and `CNN` stand for the official files alone."""
@@ -33,7 +37,7 @@ class Result:
     """The checksum of the prepared corpus."""
     reader: str
     preset: str | None
-    """None for a floor, which is not trained; so is the seed."""
+    """None for a floor."""
     seed: int | None
     overrides: list[str]
     """Settings that differ from the preset, as `section.name=value`."""
@@ -58,12 +62,15 @@ class Result:
     """What gives this line again."""
     books: str | None = None
     """The prepared books its training questions were made from, in place of the corpus's own."""
+    members: list[int] = field(default_factory=list)
+    """The seeds of an ensemble, whose probabilities are averaged; none for a single reader."""
 
     @property
     def key(self) -> Key:
         """What tells it from every other run."""
         settings = (*sorted(self.overrides), self.embeddings)
-        return (self.set, self.corpus, self.reader, self.preset, self.seed, settings, self.books)
+        members = tuple(sorted(self.members))
+        return (self.set, self.corpus, self.reader, self.preset, self.seed, settings, self.books, members)
 
     def accuracy(self, split: str, stage: str = "final") -> float:
         """The accuracy on `valid` or `test`, of the whole reader or of its `extractor`."""

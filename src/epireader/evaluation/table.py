@@ -41,7 +41,9 @@ class Cell:
     valid: Figure | None
     test: Figure | None
     seeds: tuple[int, ...] = ()
-    """Empty for what is published, and for floors."""
+    """Empty for what is published, for floors and for ensembles."""
+    members: tuple[int, ...] = ()
+    """The seeds of an ensemble, which has one figure."""
     finished: bool = True
 
 
@@ -55,10 +57,11 @@ class Column:
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """Where a line stands: by its reader, then plain before changed, then the Extractor before the whole."""
+    """Where a line stands: by its reader, plain before changed, single before ensembles, the Extractor before the whole."""
 
     rank: int
     changes: tuple[str, ...] = ()
+    members: int = 1
     stage: int = 1
 
     @property
@@ -129,10 +132,10 @@ def _put_published(lines: dict[Place, Line], column: Column) -> None:
 
 
 def _put_measured(lines: dict[Place, Line], column: Column, results: Iterable[Result]) -> None:
+    """Of several results with one seed the last counts; of several ensembles on one line the largest."""
     runs: dict[Place, dict[int | None, Result]] = {}
-    for result in results:
-        for stage in (0, 1) if result.reader in RERANKS else (1,):
-            place = Place(_rank(result.reader, len(SYSTEMS)), _changes(result), stage)
+    for result in sorted(results, key=lambda result: len(result.members)):
+        for place in _places(result):
             runs.setdefault(place, {})[result.seed] = result
     for place, by_seed in runs.items():
         chosen = list(by_seed.values())
@@ -141,8 +144,25 @@ def _put_measured(lines: dict[Place, Line], column: Column, results: Iterable[Re
             valid=_figure(result.accuracy("valid", place.stage_name) for result in chosen),
             test=_figure(result.accuracy("test", place.stage_name) for result in chosen),
             seeds=tuple(sorted(seed for seed in by_seed if seed is not None)),
+            members=tuple(sorted(chosen[0].members)),
             finished=all(result.finished for result in chosen),
         )
+
+
+def _places(result: Result) -> list[Place]:
+    """Its line and, for a single reader that reranks, that of its Extractor."""
+    rank, changes = _rank(result.reader, len(SYSTEMS)), _changes(result)
+    if not result.members:
+        return [Place(rank, changes, stage=stage) for stage in ((0, 1) if result.reader in RERANKS else (1,))]
+    published = _published_ensemble(result)
+    return [Place(rank, changes, len(result.members)) if published is None else Place(published)]
+
+
+def _published_ensemble(result: Result) -> int | None:
+    """The number of the published system that is the same ensemble."""
+    sizes = (None, len(result.members))
+    same = (n for n, system in enumerate(SYSTEMS) if system.ensemble_of == result.reader and system.members in sizes)
+    return next(same, None) if result.members and not _changes(result) else None
 
 
 def _figure(accuracies: Iterable[float]) -> Figure:
@@ -172,8 +192,11 @@ def _own_presets(result: Result) -> tuple[str | None, ...]:
 
 
 def _unpublished_line(result: Result, place: Place) -> Line:
-    """The line of a reader, or of changed settings, that nobody has published figures of."""
+    """The line of a reader, of changed settings or of an ensemble that nobody has published figures of."""
+    if (ensemble := _published_ensemble(result)) is not None:
+        return Line(SYSTEMS[ensemble].name)
     named = (system for system in SYSTEMS if (system.reader, system.stage) == (result.reader, place.stage_name))
     system = next(named, None)
     name = system.name if system else FLOOR_NAMES.get(result.reader, result.reader)
-    return Line(", ".join((name, *place.changes)))
+    size = [f"ensemble of {place.members}"] if place.members > 1 else []
+    return Line(", ".join((name, *place.changes, *size)))

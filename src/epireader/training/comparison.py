@@ -1,7 +1,7 @@
 """The paper's comparison (Table 2) as a list of runs: which readers on which questions, with which settings and seeds."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from epireader.data.corpus import Corpus
 from epireader.data.known_sets import official_name
 from epireader.data.shelf import Shelf
 from epireader.evaluation.published import EPIREADER_PRESETS, GIVEN_VECTORS, compared_on
-from epireader.evaluation.results import Result
+from epireader.evaluation.results import Key, Result
 from epireader.files import sha256_of
 from epireader.readers import READERS
 from epireader.readers.floors import FLOORS
@@ -34,6 +34,8 @@ class Comparison:
     embeddings: Path | None = None
     shelf: Shelf | None = None
     """Books that the training questions are made from, in place of those of the corpora."""
+    ensemble: bool = False
+    """Whether all seeds of a reader are measured as one, too."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +50,8 @@ class Task:
     overrides: tuple[str, ...] = ()
     embeddings: Path | None = None
     shelf: Shelf | None = None
+    members: tuple["Task", ...] = ()
+    """For an ensemble: the runs that are measured as one."""
 
     @property
     def set(self) -> str:
@@ -59,7 +63,11 @@ class Task:
 
     @property
     def seed(self) -> int | None:
-        return self.config.training.seed if self.config else None
+        return self.config.training.seed if self.config and not self.members else None
+
+    @property
+    def member_seeds(self) -> list[int]:
+        return sorted(member.config.training.seed for member in self.members if member.config)
 
     @property
     def max_minutes(self) -> float:
@@ -77,7 +85,8 @@ class Task:
 
     @property
     def title(self) -> str:
-        return f"{self.set}, {self.name}" + ("" if self.seed is None else f", seed {self.seed}")
+        size = f", ensemble of {len(self.members)}" if self.members else ""
+        return f"{self.set}, {self.name}" + (size if self.seed is None else f", seed {self.seed}")
 
     @property
     def folder(self) -> Path:
@@ -94,19 +103,29 @@ class Task:
             as_file_name(self.set), as_file_name(Path(self.name).stem), run_name({**changed, "seed": self.seed})
         )
 
+    @property
+    def key(self) -> Key:
+        """That of its line."""
+        settings = (*sorted(self.overrides), self.embeddings.name if self.embeddings else None)
+        members = tuple(self.member_seeds)
+        return (self.set, self.checksum, self.reader, self.preset, self.seed, settings, self.books, members)
+
     def is_done(self, results: Iterable[Result]) -> bool:
         """Whether its line is there, unless that one ran out of time and there is more now."""
-        settings = (*sorted(self.overrides), self.embeddings.name if self.embeddings else None)
-        key = (self.set, self.checksum, self.reader, self.preset, self.seed, settings, self.books)
-        return any(result.key == key and not self._has_more_time_than(result) for result in results)
+        return any(result.key == self.key and not self._has_more_time_than(result) for result in results)
 
     def _has_more_time_than(self, result: Result) -> bool:
         return not result.finished and not 0 < self.max_minutes <= result.max_minutes
 
 
 def plan(corpora: Iterable[Corpus], comparison: Comparison) -> list[Task]:
-    """Every line there will be, the first seed of all before the second of any. What cannot be had is refused here."""
+    """Every line there will be, the first seed of all before the second of any, then what is of all seeds as one.
+
+    What cannot be had is refused here.
+    """
     opened = list(corpora)
+    if comparison.ensemble and len(set(comparison.seeds)) < 2:
+        raise BadSetting("an ensemble is of two seeds or more; give --seeds 7, or --seed several times")
     for override in comparison.overrides:
         section, name, _ = parse_override(override)
         if section == "training" and name in ("seed", "max_minutes"):
@@ -126,7 +145,7 @@ def plan(corpora: Iterable[Corpus], comparison: Comparison) -> list[Task]:
     ]
     if comparison.embeddings and not any(task.embeddings for task in runs):
         raise BadSetting(f"--embeddings is for {', '.join(map(str, GIVEN_VECTORS))}, which is not among the readers")
-    return [*floors, *runs]
+    return [*floors, *runs, *(_ensembles(runs) if comparison.ensemble else [])]
 
 
 def grouped(tasks: Iterable[Task]) -> list[list[Task]]:
@@ -134,9 +153,8 @@ def grouped(tasks: Iterable[Task]) -> list[list[Task]]:
     groups: dict[tuple[object, ...], list[Task]] = {}
     for task in tasks:
         alone = task.reader not in READERS or not READERS[task.reader].module.trains_at_once
-        groups.setdefault((task.corpus.folder, task.name, task.overrides, task.seed if alone else None), []).append(
-            task
-        )
+        kind = (task.corpus.folder, task.name, task.overrides, bool(task.members))
+        groups.setdefault((*kind, task.seed if alone else None), []).append(task)
     return list(groups.values())
 
 
@@ -169,6 +187,15 @@ def _run(corpus: Corpus, name: str, seed: int, comparison: Comparison) -> Task:
         embeddings=comparison.embeddings if config.reader in GIVEN_VECTORS else None,
         shelf=comparison.shelf,
     )
+
+
+def _ensembles(runs: Iterable[Task]) -> list[Task]:
+    """All seeds of each reader on each set as one."""
+    seeds: dict[tuple[Path, str], dict[int | None, Task]] = {}
+    for run in runs:
+        seeds.setdefault((run.corpus.folder, run.name), {})[run.seed] = run
+    ensembles = [tuple(by_seed.values()) for by_seed in seeds.values()]
+    return [replace(members[0], members=members) for members in ensembles]
 
 
 def _epireader_preset(corpus: Corpus) -> str:

@@ -1,4 +1,7 @@
-"""One line of the comparison: a reader is trained, its best epoch is taken, and both sets of questions are asked once."""
+"""One line of the comparison: a reader is trained, its best epoch is taken, and both sets of questions are asked once.
+
+An ensemble is made of runs whose lines are there.
+"""
 
 import gc
 import shlex
@@ -14,23 +17,28 @@ import torch
 from epireader import __version__
 from epireader.data.questions import Questions
 from epireader.evaluation.accuracy import evaluate, right_answers
+from epireader.evaluation.commands import ENSEMBLE
 from epireader.evaluation.predict import predict
-from epireader.evaluation.results import Result
+from epireader.evaluation.results import Result, read_results
 from epireader.readers.floors import floor_model
 from epireader.readers.saved import Model, load_model
 from epireader.training.comparison import Task
-from epireader.training.loop import VALIDATION_BATCH, Watcher, train
+from epireader.training.loop import VALIDATION_BATCH, Watcher, set_precision, train
 from epireader.training.processes import Processes
 from epireader.training.run import Progress
 from epireader.training.together import train_together
 
 
+class MemberMissing(ValueError):
+    """An ensemble lacks one of its readers."""
+
+
 def carry_out(task: Task, out: Path, processes: Processes, watcher: Watcher) -> Result:
-    """Train (or go on, or find that it is finished) in `out`/runs, and measure the best reader."""
+    """Train (or go on, or find that it is finished) in `out`/runs, and measure the best reader; or several as one."""
     free_memory(processes.device)
-    model, progress = _trained(task, out, processes, watcher) if task.config else _floor(task)
+    models, progress = _readers(task, out, processes, watcher)
     begun = time.monotonic()
-    measured = {split: measure([model], task.corpus.questions(split), processes.device) for split in ("valid", "test")}
+    measured = {split: measure(models, task.corpus.questions(split), processes.device) for split in ("valid", "test")}
     return Result(
         set=task.set,
         corpus=task.checksum,
@@ -40,12 +48,13 @@ def carry_out(task: Task, out: Path, processes: Processes, watcher: Watcher) -> 
         overrides=list(task.overrides),
         embeddings=task.embeddings.name if task.embeddings else None,
         books=task.books,
+        members=task.member_seeds,
         max_minutes=task.max_minutes,
         finished=progress.finished,
         epochs=progress.epoch,
         best_epoch=progress.best_epoch + 1,
         seconds=round(progress.seconds or time.monotonic() - begun, 1),
-        parameters=sum(weight.numel() for weight in model.module.parameters()),
+        parameters=sum(weight.numel() for model in models for weight in model.module.parameters()),
         valid=measured["valid"],
         test=measured["test"],
         version=__version__,
@@ -79,8 +88,10 @@ def measure(members: Sequence[Model], questions: Questions, device: torch.device
 def command_of(task: Task, out: Path) -> str:
     """What gives the line again, where corpora lie in a folder of that name."""
     words = ["epireader", "reproduce", f"corpora/{task.corpus.folder.resolve().name}", "--reader", task.name]
-    if task.seed is not None:
-        words += ["--seed", str(task.seed)]
+    for seed in task.member_seeds or ([] if task.seed is None else [task.seed]):
+        words += ["--seed", str(seed)]
+    if task.members:
+        words.append(ENSEMBLE)
     for override in task.overrides:
         words += ["--set", override]
     if task.max_minutes:
@@ -99,13 +110,26 @@ def free_memory(device: torch.device) -> None:
         torch.cuda.empty_cache()
 
 
-def _trained(task: Task, out: Path, processes: Processes, watcher: Watcher) -> tuple[Model, Progress]:
-    assert task.config
+def _readers(task: Task, out: Path, processes: Processes, watcher: Watcher) -> tuple[list[Model], Progress]:
+    """What is measured, and how its training ended."""
+    if task.members:
+        return _members(task, out, processes.device)
+    if not task.config:
+        return [floor_model(task.reader)], Progress(finished=True)
     folder = out / "runs" / task.folder
     progress = train(task.corpus, task.config, folder, processes, watcher, embeddings=task.embeddings, shelf=task.shelf)
     free_memory(processes.device)
-    return load_model(folder), progress
+    return [load_model(folder)], progress
 
 
-def _floor(task: Task) -> tuple[Model, Progress]:
-    return floor_model(task.reader), Progress(finished=True)
+def _members(task: Task, out: Path, device: torch.device) -> tuple[list[Model], Progress]:
+    """The readers of an ensemble, asked in the precision that they were trained in."""
+    assert task.config
+    results = read_results(out)
+    for member in task.members:
+        if not member.is_done(results):
+            raise MemberMissing(f"its member {member.title} is not there")
+    set_precision(task.config.training.precision, device)
+    keys = {member.key for member in task.members}
+    finished = all(result.finished for result in results if result.key in keys)
+    return [load_model(out / "runs" / member.folder) for member in task.members], Progress(finished=finished)

@@ -61,6 +61,18 @@ def test_distances_and_notes_and_commands_follow(results: Path, capsys: Captured
     ]
 
 
+def test_an_ensemble_is_one_figure_and_no_seeds(results: Path, capsys: Captured) -> None:
+    assert "as one" not in "\n".join(printed(capsys, results))
+    append_result(results / "results.jsonl", result(seed=None, members=[0, 1]))
+    lines = printed(capsys, results)
+    reader = next(line for line in lines if line.startswith("AS Reader (ensemble) [2]"))
+    assert "74.5 / 70.6  75.0 / 75.0 (2 as one) " in reader
+    assert "(n as one): so many seeds, of whose probabilities the mean was taken." in lines
+    start = lines.index("Children's Book Test: points over the AS Reader on test")
+    distance = next(line for line in lines[start:] if line.startswith("AS Reader (ensemble)"))
+    assert distance.split()[-3:] == ["+2.0", "+13.0", "+5.5"]
+
+
 def test_without_results_the_figures_of_the_package_are_shown(capsys: Captured) -> None:
     lines = printed(capsys)
     assert any(line.startswith("AS Reader [2]") and " 72.5±0.4 / 64.2±0.6" in line for line in lines)

@@ -15,6 +15,7 @@ def given(*words: str) -> Result:
     "text",
     [
         "epireader reproduce corpora/a --reader x --out results",
+        "epireader reproduce corpora/a --reader x --seed 0 --seed 1 --ensemble --minutes 3 --out results",
         "epireader reproduce corpora/a --reader x --seed 0 --set 'a.b=\"c d\"' --minutes 3 --out results",
     ],
 )
@@ -31,6 +32,19 @@ def test_what_differs_in_seed_reader_or_corpus_alone_is_one_command() -> None:
     ]
     merged = "corpora/a corpora/b --reader x --reader y --seed 0 --seed 10 --seed 2 --out results"
     assert commands_of(rows) == [f"epireader reproduce {merged}"]
+
+
+def test_the_command_of_an_ensemble_gives_its_members_too() -> None:
+    singles = [given(f"corpora/{corpus} --reader x --seed {seed} --out r") for corpus in "ab" for seed in range(3)]
+    several = [given(f"corpora/{corpus} --reader x --seed 0 --seed 1 --ensemble --out r") for corpus in "ab"]
+    other = given("corpora/a --reader x --seed 1 --seed 2 --ensemble --out r")
+    assert commands_of([*singles, *several]) == [
+        "epireader reproduce corpora/a corpora/b --reader x --seed 2 --out r",
+        "epireader reproduce corpora/a corpora/b --reader x --seed 0 --seed 1 --ensemble --out r",
+    ]
+    assert commands_of([several[0], other]) == [several[0].command, other.command], "not one ensemble of three"
+    changed = given("corpora/a --reader x --seed 0 --set a.b=1 --out r")
+    assert commands_of([changed, other]) == [changed.command, other.command]
 
 
 def test_no_command_gives_a_row_that_is_not_there() -> None:

@@ -45,6 +45,11 @@ def results() -> list[Part]:
     rows.append(result(reader="epireader", preset="cbt-ne", test=figures[2]))
     rows.append(result(overrides=["training.learning_rate=0.0001", "training.l2=0.5"], test=figures[2]))
     rows.append(result(set="CNN-R", test=figures[1]))
+    rows.append(
+        result(
+            preset="as-few-books", seed=None, members=[0, 1, 2], test={"accuracy": {"final": 0.777, "extractor": 0.5}}
+        )
+    )
     return build_table([*rows, *(row for row in read_results(SHIPPED) if row.preset is None)])
 
 
@@ -60,9 +65,10 @@ def test_it_is_a_png_of_the_size_of_a_slide_that_has_every_figure_on_it(
     labels = [label.get_text() for label in names.get_yticklabels()]
     assert labels[0] == "Humans (context + query)"
     assert labels[-1] == "Random candidate"
+    assert "AS Reader, as-few-books, ensemble of 3" in labels
     assert not any(label.startswith("AoA") for label in labels)
     shown = [text.get_text() for text in names.texts]
-    assert {"CBT NE", "CBT-R NE", "81.6", "68.6", "68.5", "68.0*", "30.0", "10.7"} <= set(shown)
+    assert {"CBT NE", "CBT-R NE", "81.6", "68.6", "68.5", "68.0*", "30.0", "10.7", "77.7"} <= set(shown)
     assert {"CNN", "CNN-R", "69.5", "69.0"} <= {text.get_text() for text in news.texts}
     assert "CBT CN" in [text.get_text() for text in nouns.texts]
 
@@ -83,6 +89,7 @@ def test_no_label_stands_on_another_or_outside(tmp_path: Path, monkeypatch: pyte
 
 def test_a_long_name_is_cut() -> None:
     assert picture._short("x" * 60) == "x" * 53 + "…"
+    assert picture._short("x" * 60 + ", ensemble of 7") == "x" * 38 + "…, ensemble of 7"
     assert picture._short("AS Reader, given vectors") == "AS Reader, given vectors"
     assert picture._short("AS Reader, with tales, training.strangers=0.5") == "AS Reader, with tales, strangers=0.5"
     assert picture._short("AS Reader, training.a=false, vocabulary.b=true") == "AS Reader, no a, b"

@@ -46,6 +46,8 @@ def test_the_figures_are_those_of_the_paper_in_its_order(
 
 def test_every_reader_and_every_floor_has_a_name_in_the_table() -> None:
     assert {system.reader for system in SYSTEMS if system.reader} == set(READERS)
+    ensembles = {system.name: (system.ensemble_of, system.members) for system in SYSTEMS if "ensemble" in system.name}
+    assert list(ensembles.values()) == [("as-reader", None), ("epireader", 7)]
     assert set(FLOOR_NAMES) == set(FLOORS)
     assert {load_config(preset).reader for preset in EPIREADER_PRESETS.values()} == {"epireader"}
 

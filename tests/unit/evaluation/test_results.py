@@ -31,12 +31,24 @@ def test_of_two_lines_of_one_run_the_later_counts(tmp_path: Path) -> None:
     "other",
     [
         {"set": "CBT NE"}, {"corpus": "beef"}, {"reader": "memory"}, {"preset": "x"}, {"seed": 1},
-        {"overrides": ["training.l2=1"]}, {"embeddings": "glove.txt"}, {"books": "more"},
+        {"overrides": ["training.l2=1"]}, {"embeddings": "glove.txt"}, {"books": "more"}, {"members": [0, 1]},
     ],
 )  # fmt: skip
 def test_runs_that_differ_in_anything_but_time_are_different(other: dict[str, Any]) -> None:
     assert result(**other).key != result().key
     assert result(max_minutes=3.0, finished=False, device="GPU").key == result().key
+
+
+def test_ensembles_are_told_apart_by_their_seeds_in_any_order() -> None:
+    assert result(members=[0, 1]).key == result(members=[1, 0]).key
+    assert len({result(members=members).key for members in ([0, 1], [0, 2], [0, 1, 2])}) == 3
+
+
+def test_a_line_from_before_there_were_ensembles_is_of_a_single_reader(tmp_path: Path) -> None:
+    values = asdict(result())
+    del values["members"]
+    (tmp_path / "results.jsonl").write_text(json.dumps(values) + "\n")
+    assert read_results(tmp_path) == [result()]
 
 
 def test_the_order_of_settings_does_not_matter() -> None:

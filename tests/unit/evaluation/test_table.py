@@ -1,5 +1,6 @@
 """The paper's table with measured figures in it."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -22,6 +23,10 @@ def row(test: float, **changes: Any) -> Result:
 
 def epireader(test: float, **changes: Any) -> Result:
     return row(test, **{"reader": "epireader", "preset": "cbt-ne", **changes})
+
+
+def ensemble(single: Result, size: int = 7, first: int = 0) -> Result:
+    return replace(single, seed=None, members=[*range(first, first + size)])
 
 
 def half(*results: Result) -> Part:
@@ -115,6 +120,53 @@ def test_changed_runs_stand_under_the_reader_they_are_of_and_floors_first() -> N
     assert names[names.index("AS Reader") + 1] == "AS Reader, training.l2=1"
     after = names[names.index("EpiReader") + 1 :]
     assert after[:2] == ["EpiReader Extractor, small", "EpiReader, small"]
+
+
+@pytest.mark.parametrize(
+    ("measured", "name", "published"),
+    [
+        (epireader(65.0), "EpiReader (ensemble of 7)", "71.8"),
+        (row(65.0), "AS Reader (ensemble)", "70.6"),
+        (epireader(65.0, set="CNN-R", preset="cnn"), "EpiReader (ensemble of 7)", None),
+    ],
+)
+def test_an_ensemble_stands_on_the_line_of_the_published_one(
+    measured: Result, name: str, published: str | None
+) -> None:
+    part = build_table([ensemble(measured)])[measured.set == "CNN-R"]
+    cells = line(part, name).cells
+    figures = {
+        column.published: str(cell.test) for column, cell in cells.items() if column.set in (NE.set, measured.set)
+    }
+    assert figures == {False: "65.0"} | ({True: published} if published else {})
+    (cell,) = (cell for column, cell in cells.items() if not column.published)
+    assert (cell.seeds, cell.members) == ((), tuple(range(7)))
+
+
+@pytest.mark.parametrize(
+    ("single", "size", "name"),
+    [
+        (epireader(60.0), 3, "EpiReader, ensemble of 3"),
+        (epireader(60.0, preset="few-books", books="tales"), 7, "EpiReader, few-books, with tales, ensemble of 7"),
+        (row(60.0, overrides=["training.l2=1"]), 2, "AS Reader, training.l2=1, ensemble of 2"),
+        (row(60.0, reader="memory", preset="memory"), 7, "MemNN, ensemble of 7"),
+        (row(60.0, reader="bag", preset="bag"), 2, "bag, ensemble of 2"),
+    ],
+)
+def test_any_other_ensemble_stands_right_under_its_single_readers(single: Result, size: int, name: str) -> None:
+    others = [replace(single, overrides=["a.b=1"]), replace(single, overrides=[*single.overrides, "x.y=1"])]
+    part = half(ensemble(replace(single, valid=row(65.0).valid, test=row(65.0).test), size), single, *others)
+    names = [one.name for one in part.lines.values()]
+    assert names[names.index(name) - 1] == name.removesuffix(f", ensemble of {size}")
+    assert str(line(part, name).cells[NE_R].test) == "65.0"
+    assert str(line(part, name.removesuffix(f", ensemble of {size}")).cells[NE_R].test) == "60.0"
+    assert not [one for one in names if "Extractor" in one and "ensemble" in one]
+
+
+def test_of_ensembles_on_one_line_the_largest_counts_then_the_last() -> None:
+    rows = [ensemble(row(61.0), 3), ensemble(row(62.0), 5), ensemble(row(63.0), 5, first=5), ensemble(row(64.0), 2)]
+    cell = line(half(*rows), "AS Reader (ensemble)").cells[NE_R]
+    assert (cell.test, cell.members) == (Figure(63.0), (5, 6, 7, 8, 9))
 
 
 def test_distances_are_to_the_as_reader_on_the_same_questions() -> None:

@@ -13,7 +13,7 @@ from epireader.evaluation.published import compared_on
 from epireader.readers import READERS
 from epireader.readers.floors import FLOORS
 from epireader.settings import BadSetting
-from epireader.training.comparison import Comparison, Task, plan
+from epireader.training.comparison import Comparison, Task, grouped, plan
 from epireader.training.config import load_config
 
 
@@ -61,6 +61,20 @@ def test_the_first_seed_of_all_comes_before_the_second_of_any_and_floors_have_no
         ("CBT-R NE", "as-reader", 1),
         ("CNN-R", "as-reader", 1),
     ]
+
+
+def test_ensembles_come_last_one_for_each_reader_and_set(corpora: dict[str, Corpus]) -> None:
+    asked = Comparison(readers=("random", "as-reader", "epireader", "cbt-ne"), seeds=(3, 1, 3), ensemble=True)
+    tasks = plan([corpora["ne"], corpora["ne"]], asked)
+    *_, reader, epireader = tasks
+    assert [task.title for task in (reader, epireader)] == [
+        "CBT-R NE, as-reader, ensemble of 2", "CBT-R NE, cbt-ne, ensemble of 2",
+    ]  # fmt: skip
+    assert (reader.seed, reader.member_seeds) == (None, [1, 3])
+    assert [member in tasks and not member.members for member in reader.members] == [True, True]
+    assert grouped(tasks)[-2:] == [[reader], [epireader]], "apart from the seeds that are trained at once"
+    with pytest.raises(BadSetting, match="an ensemble is of two seeds or more"):
+        plan([corpora["ne"]], Comparison(seeds=(5, 5), ensemble=True))
 
 
 def test_every_reader_has_its_own_preset_with_the_changes_asked_for(corpora: dict[str, Corpus]) -> None:
