@@ -2,7 +2,11 @@
 
 import importlib.util
 
+from hypothesis import settings
 from jaxtyping import install_import_hook
+
+settings.register_profile("epireader", deadline=None)  # no test asserts a time
+settings.load_profile("epireader")
 
 if importlib.util.find_spec("triton"):
     # Before the hook: Triton compiles a function's source, so nothing may be wrapped around it.

@@ -10,8 +10,8 @@ from epireader.stories import bundled_stories
 
 STORY = "flood-at-elder-bank"
 FLOOD = bundled_stories()[STORY].text
-QUESTION = "For a sail the mother of the babies had nothing but a XXXXX."
-ANSWER = "leaf"
+QUESTION = "The mole would not go from his own house for any flood until he had eaten his XXXXX."
+ANSWER = "breakfast"
 
 T = TypeVar("T")
 

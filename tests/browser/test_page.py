@@ -21,7 +21,7 @@ def test_the_page_opens_with_a_story_and_says_what_to_do(visit: Any) -> None:
     assert visit.complaints == []
     page.click("text=Show me one")
     page.wait_for_selector("#result:not([hidden])")
-    assert visit.top() == "Jem"
+    assert visit.top() == "Tippin"
 
 
 def test_the_story_on_the_page_is_the_story(visit: Any) -> None:

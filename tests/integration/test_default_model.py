@@ -6,7 +6,7 @@ from importlib.resources import files
 from epireader.answer import Reader
 
 STORIES = files("epireader") / "stories"
-LEAST_RIGHT = 26
+LEAST_RIGHT = 38
 """Of the 80 questions about the bundled stories: what it reached when it was trained. It may not get worse."""
 
 

@@ -10,6 +10,7 @@ import pytest
 from builders import household_book, who_has_what, write_books
 from click.testing import CliRunner
 
+from epireader.cli.answer import DEMONSTRATION
 from epireader.cli.main import COMMANDS, cli
 from epireader.data.writing import cbt_record
 
@@ -73,9 +74,8 @@ def test_the_python_of_the_readme_works(
 
 
 def test_what_the_readme_shows_of_make_answer_is_what_it_prints() -> None:
-    shown = next(
-        block for kind, block in re.findall(r"```(\w*)\n(.*?)```", README, flags=re.DOTALL) if "XXXXX.\n\n" in block
-    )
+    blocks = re.findall(r"```\w*\n(.*?)```", README, flags=re.DOTALL)
+    shown = next(block for block in blocks if DEMONSTRATION[1] in block)
     assert CliRunner().invoke(cli, ["answer", "--demo"]).stdout.split() == shown.split()
 
 

@@ -11,7 +11,10 @@ from epireader.cli.show import print_json, read_text
 if TYPE_CHECKING:
     from epireader.answer import Answer
 
-DEMONSTRATION = ("flood-at-elder-bank", "The wooden clog had been left upon the bridge by XXXXX.")
+DEMONSTRATION = (
+    "flood-at-elder-bank",
+    '"You may not touch one of us before the grass is dry," said XXXXX to the owl, and she trembled for her babies.',
+)
 
 
 @click.command()

@@ -67,24 +67,18 @@ def draw(parts: Sequence[Part], path: Path) -> None:
             large = len(label.get_text()) <= LARGE_NAME
             weight = "bold" if large and label.get_text().startswith("EpiReader") else None
             label.set(fontsize=12 if large else 7.5, weight=weight)
-    figure.subplots_adjust(left=0.235, right=0.99, top=0.79, bottom=0.075, wspace=0.05)
+    figure.subplots_adjust(left=0.265, right=0.99, top=0.79, bottom=0.075, wspace=0.05)
     _write_titles(figure)
     with written_beside(path) as beside:
         figure.savefig(beside, format="png")
 
 
 def _short(name: str) -> str:
-    """A name that fits beside its points; a changed setting goes by its last name, alone where it is on."""
-    name = ", ".join(_short_setting(*part.split("=", 1)) if "=" in part else part for part in name.split(", "))
+    """A name that fits beside its points; of an ensemble the end is kept."""
     if len(name) <= LONGEST_NAME:
         return name
     settings, *ensemble = name.partition(", ensemble of ")
     return settings[: LONGEST_NAME - 1 - len("".join(ensemble))] + "…" + "".join(ensemble)
-
-
-def _short_setting(name: str, value: str) -> str:
-    name = name.split(".", 1)[-1]
-    return {"true": name, "false": f"no {name}"}.get(value, f"{name}={value}")
 
 
 def _panels(part: Part) -> list[Panel]:

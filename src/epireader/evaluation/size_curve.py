@@ -50,7 +50,7 @@ def _name_lines(axis: Any, ends: Sequence[tuple[float, int, str, str]]) -> None:
             fontsize=9,
             color=colour,
             annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.6, "shrinkB": 4},
+            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.6, "shrinkB": 4, "relpos": (0, 0.5)},
         )
 
 

@@ -199,4 +199,13 @@ def _unpublished_line(result: Result, place: Place) -> Line:
     system = next(named, None)
     name = system.name if system else FLOOR_NAMES.get(result.reader, result.reader)
     size = [f"ensemble of {place.members}"] if place.members > 1 else []
-    return Line(", ".join((name, *place.changes, *size)))
+    return Line(", ".join((name, *map(_short, place.changes), *size)))
+
+
+def _short(change: str) -> str:
+    """A changed setting by its last name, alone where it is on; any other change as it is."""
+    setting, given, value = change.partition("=")
+    if not given:
+        return change
+    name = setting.rpartition(".")[2]
+    return {"true": name, "false": f"no {name}"}.get(value, f"{name}={value}")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from builders import random_example
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from epireader.data.batches import Batch, BatchCutter
@@ -54,7 +54,6 @@ def assert_same(batch: Batch, other: Batch) -> None:
 
 
 @pytest.mark.parametrize("vocabulary", VOCABULARIES.values(), ids=VOCABULARIES)
-@settings(deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), count=st.integers(1, 4))
 def test_batches_are_those_of_a_corpus(vocabulary: Vocabulary, seed: int, count: int) -> None:
     asked, builder = examples(seed, count), QuestionsBuilder()

@@ -91,6 +91,4 @@ def test_a_long_name_is_cut() -> None:
     assert picture._short("x" * 60) == "x" * 53 + "…"
     assert picture._short("x" * 60 + ", ensemble of 7") == "x" * 38 + "…, ensemble of 7"
     assert picture._short("AS Reader, given vectors") == "AS Reader, given vectors"
-    assert picture._short("AS Reader, with tales, training.strangers=0.5") == "AS Reader, with tales, strangers=0.5"
-    assert picture._short("AS Reader, training.a=false, vocabulary.b=true") == "AS Reader, no a, b"
     assert picture._short("x" * 54) == "x" * 54

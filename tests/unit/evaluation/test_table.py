@@ -94,7 +94,8 @@ def test_the_epireader_has_a_line_for_its_extractor_and_the_papers_preset_is_the
         (epireader(55.0, preset="small"), "EpiReader, small"),
         (epireader(55.0, preset="cbt-cn"), "EpiReader, cbt-cn"),
         (epireader(55.0, preset="mine/own.toml"), "EpiReader, own"),
-        (row(55.0, overrides=["training.l2=1", "model.a=2"]), "AS Reader, model.a=2, training.l2=1"),
+        (row(55.0, overrides=["training.l2=1", "model.a=2"]), "AS Reader, a=2, l2=1"),
+        (row(55.0, overrides=["training.a=false", "vocabulary.b=true"]), "AS Reader, no a, b"),
         (row(55.0, embeddings="glove.txt"), "AS Reader, given vectors"),
         (row(55.0, books="more-books"), "AS Reader, with more-books"),
         (epireader(55.0, preset="books", books="more-books"), "EpiReader, books, with more-books"),
@@ -117,7 +118,7 @@ def test_changed_runs_stand_under_the_reader_they_are_of_and_floors_first() -> N
     )
     names = [one.name for one in part.lines.values()]
     assert names[0] == "Random candidate"
-    assert names[names.index("AS Reader") + 1] == "AS Reader, training.l2=1"
+    assert names[names.index("AS Reader") + 1] == "AS Reader, l2=1"
     after = names[names.index("EpiReader") + 1 :]
     assert after[:2] == ["EpiReader Extractor, small", "EpiReader, small"]
 
@@ -148,7 +149,7 @@ def test_an_ensemble_stands_on_the_line_of_the_published_one(
     [
         (epireader(60.0), 3, "EpiReader, ensemble of 3"),
         (epireader(60.0, preset="few-books", books="tales"), 7, "EpiReader, few-books, with tales, ensemble of 7"),
-        (row(60.0, overrides=["training.l2=1"]), 2, "AS Reader, training.l2=1, ensemble of 2"),
+        (row(60.0, overrides=["training.l2=1"]), 2, "AS Reader, l2=1, ensemble of 2"),
         (row(60.0, reader="memory", preset="memory"), 7, "MemNN, ensemble of 7"),
         (row(60.0, reader="bag", preset="bag"), 2, "bag, ensemble of 2"),
     ],

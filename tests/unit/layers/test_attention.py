@@ -28,7 +28,7 @@ def probabilities(passage: list[int], candidates: list[list[int]], pointed: torc
     return attention_sum(pointed.log(), shares).exp()[0].tolist()
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     lengths=st.lists(st.integers(1, 6), min_size=1, max_size=3),
     extra=st.integers(0, 3),
@@ -47,7 +47,7 @@ def test_attention_agrees_with_equation_1(lengths: list[int], extra: int, dim: i
         assert pointed[row].tolist() == pytest.approx(expected + [0.0] * (width - length))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     seed=seeds,
     count=st.integers(1, 4),
@@ -66,7 +66,7 @@ def test_a_candidate_gets_the_attention_of_all_its_mentions(seed: int, count: in
         assert probs[row].tolist() == pytest.approx(expected, rel=1e-6)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     seed=seeds, count=st.integers(1, 4), extra=st.builds(Extra, words=st.integers(0, 3), candidates=st.integers(0, 2))
 )
@@ -86,7 +86,7 @@ def test_candidates_of_one_word_get_and_pass_on_what_phrases_would(seed: int, co
     torch.testing.assert_close(*to_scores)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     passage=st.lists(st.integers(2, 7), min_size=1, max_size=9),
     candidates=st.lists(st.integers(0, 9), min_size=1, max_size=6),

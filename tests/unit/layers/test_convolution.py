@@ -35,7 +35,7 @@ def filters_of(weight: list[list[list[float]]], bias: list[float]) -> Filters:
 
 @pytest.mark.parametrize("wide", [True, False])
 @pytest.mark.parametrize("width", [1, 2, 3, 5])
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=12)
 @given(texts=passages, extra=extras, seed=st.integers(0, 1000), bias=st.sampled_from([-1.0, 0.0, 3.0]))
 def test_the_line_agrees_with_a_convolution_over_each_sentence(
     width: int, wide: bool, texts: list[list[list[int]]], extra: Extra, seed: int, bias: float
@@ -95,7 +95,7 @@ def test_a_filter_that_likes_nothing_gives_zero() -> None:
     assert pooled([[[1, 1]]], table, filters_of([[[-5.0]]], [0.0]), wide=True, extra=Extra()).tolist() == [[[0.0]]]
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(texts=passages, extra=extras, width=st.sampled_from([1, 2, 3, 5]), wide=st.booleans())
 def test_the_line_holds_every_word_once_in_order(
     texts: list[list[list[int]]], extra: Extra, width: int, wide: bool

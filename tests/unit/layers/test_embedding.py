@@ -40,7 +40,7 @@ def test_texts_looked_up_together_are_what_each_is_alone() -> None:
     torch.testing.assert_close(*grads)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(width=st.integers(1, 9), seed=st.integers(0, 1000))
 def test_each_word_is_found_once_and_where_it_stands(width: int, seed: int) -> None:
     words = torch.randint(0, 4, (width,), generator=torch.Generator().manual_seed(seed))

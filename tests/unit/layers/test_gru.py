@@ -36,7 +36,7 @@ def bigru(input_dim: int = 3, hidden_dim: int = 2, seed: int = 0) -> BiGRU:
     return module
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(
     lengths=st.lists(st.integers(1, 6), min_size=1, max_size=4),
     dim=st.integers(1, 4),
@@ -57,7 +57,7 @@ def test_both_directions_agree_with_the_definition_whatever_the_padding(
         torch.testing.assert_close(encoded.final[row], torch.tensor(bigru_final(weights, words), dtype=torch.float64))
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(lengths=st.lists(st.integers(1, 6), min_size=1, max_size=4), extra=st.integers(0, 3), seed=seeds)
 def test_one_direction_agrees_with_the_definition_and_ends_at_the_last_real_word(
     lengths: list[int], extra: int, seed: int
@@ -182,7 +182,7 @@ def test_weights_must_fit_on_the_chip(
 
 
 @pytest.mark.parametrize("make", [GRU, BiGRU])
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(lengths=st.lists(st.integers(1, 6), min_size=1, max_size=FEW_SEQUENCES), extra=st.integers(0, 2), seed=seeds)
 def test_few_sequences_in_lockstep_are_read_as_many_are(
     make: Callable[[int, int], GRU | BiGRU], lengths: list[int], extra: int, seed: int
@@ -198,7 +198,7 @@ def test_few_sequences_in_lockstep_are_read_as_many_are(
     torch.testing.assert_close(in_lockstep.final, learning.final.detach())
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(
     batch=st.integers(1, FEW_SEQUENCES + 2),
     steps=st.integers(1, 6),
@@ -219,7 +219,7 @@ def test_sequences_without_padding_need_no_mask(batch: int, steps: int, hidden: 
         torch.testing.assert_close(by_step[:, row].tolist(), gru_states(part(weights_of(one), "recurrence"), words))
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(lengths=st.lists(st.integers(1, 6), min_size=1, max_size=3), extra=st.integers(0, 2), seed=seeds)
 def test_words_are_read_as_their_vectors_are(lengths: list[int], extra: int, seed: int) -> None:
     module, embedding = bigru(seed=seed), roughened(word_embedding(4, 3), seed)

@@ -23,7 +23,7 @@ def sequences(lengths: list[int], width: int, seed: int) -> tuple[torch.Tensor, 
     return torch.where(mask[..., None], inputs, 1e3), mask
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(lengths=lengths, hidden=st.integers(1, 3), extra=st.integers(0, 2), seed=st.integers(0, 10_000))
 def test_both_directions_agree_with_the_definition_whatever_the_padding(
     lengths: list[int], hidden: int, extra: int, seed: int

@@ -30,7 +30,7 @@ def masked(row: list[tuple[float, bool]], garbage: float = 0.0) -> tuple[Tensor,
     return values, mask, [value for value, real in row if real]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(row=rows, garbage=st.sampled_from(GARBAGE), learns=st.booleans())
 def test_only_real_entries_share_a_softmax(row: list[tuple[float, bool]], garbage: float, learns: bool) -> None:
     values, mask, real = masked(row, garbage)
@@ -40,7 +40,7 @@ def test_only_real_entries_share_a_softmax(row: list[tuple[float, bool]], garbag
     assert (probs[~mask] == 0).all()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(row=rows, garbage=st.sampled_from(GARBAGE))
 def test_only_real_entries_are_summed_and_only_they_can_be_the_largest(
     row: list[tuple[float, bool]], garbage: float
@@ -51,7 +51,7 @@ def test_only_real_entries_are_summed_and_only_they_can_be_the_largest(
     assert masked_max(values, mask).item() == max(real, default=0.0)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     entries=st.lists(st.tuples(st.floats(-900, 900) | st.just(MINUS_INFINITY), st.integers(0, 3)), max_size=9),
 )

@@ -14,7 +14,7 @@ from epireader.readers.deep_lstm import DeepLSTMConfig
 extras = st.builds(Extra, *[st.integers(0, 2)] * 5)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 10_000), count=st.integers(1, 3), extra=extras, layers=st.integers(1, 3))
 def test_the_deep_lstm_reader_agrees_with_its_equations(seed: int, count: int, extra: Extra, layers: int) -> None:
     assert_agreement(small("deep-lstm", seed, layers=layers), deep_lstm, hard_cases(seed, count), extra)

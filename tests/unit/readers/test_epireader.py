@@ -22,7 +22,7 @@ def filled(values: list[float], like: torch.Tensor) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("training", [True, False])
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(
     seed=seeds,
     count=st.integers(1, 4),

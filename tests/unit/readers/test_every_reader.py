@@ -72,7 +72,7 @@ def test_padding_changes_nothing(name: str, extra: Extra, training: bool) -> Non
 
 @EVERY
 @pytest.mark.parametrize("training", [True, False])
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 @given(seed=st.integers(0, 10_000))
 def test_a_batch_is_read_as_its_questions_one_by_one(name: str, training: bool, seed: int) -> None:
     module, cases = small(name, seed).train(training), hard_cases(seed, 5, longest=9)

@@ -17,14 +17,14 @@ seeds = st.integers(0, 10_000)
 extras = st.builds(Extra, *[st.integers(0, 2)] * 5)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(seed=seeds, count=st.integers(1, 4), extra=extras)
 def test_the_as_reader_agrees_with_equations_1_2_and_5(seed: int, count: int, extra: Extra) -> None:
     module, cases = as_reader(seed), hard_cases(seed, count)
     assert_agreement(module, extract, cases, extra)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(seed=seeds, count=st.integers(1, 4), extra=extras)
 def test_it_may_learn_words_by_those_around_them(seed: int, count: int, extra: Extra) -> None:
     module, cases = as_reader(seed, language_weight=0.4).train(), hard_cases(seed, count)

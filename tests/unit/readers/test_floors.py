@@ -41,7 +41,7 @@ def right(floor: str, one: Example) -> bool:
     return evaluate(predict(load_members(floor), builder.build()), most=1).final.count == 1
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 10_000), count=st.integers(1, 4), extra=extras)
 def test_floors_agree_with_their_rules(seed: int, count: int, extra: Extra) -> None:
     cases = hard_cases(seed, count)

@@ -17,7 +17,7 @@ log_probabilities = st.lists(st.sampled_from([None, -1.0, -2.0, -3.0, -300.0]), 
 words = st.integers(2, 9)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(
     rows=st.lists(log_probabilities, min_size=1, max_size=4),
     count=st.integers(1, 6),
@@ -71,7 +71,7 @@ def test_which_of_several_equals_is_chosen_does_not_depend_on_the_padding(paddin
     assert choose_hypotheses(log_probs, mask, 3).tolist() == [[2, 0, 1]]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     questions=st.lists(st.tuples(st.lists(words, max_size=5), st.lists(words, max_size=5)), min_size=1, max_size=4),
     candidates=st.lists(st.lists(words, min_size=1, max_size=4), min_size=1, max_size=3),

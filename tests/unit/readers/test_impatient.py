@@ -11,7 +11,7 @@ from reference.small import hard_cases, small
 extras = st.builds(Extra, *[st.integers(0, 2)] * 5)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 10_000), count=st.integers(1, 3), extra=extras)
 def test_the_impatient_reader_agrees_with_its_equations(seed: int, count: int, extra: Extra) -> None:
     assert_agreement(small("impatient", seed), impatient, hard_cases(seed, count), extra)

@@ -17,7 +17,7 @@ ENTITIES = tuple(f"@entity{n}" for n in range(6))
 WORDS = ("@entity", "saw", "x@entity1")
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 10_000), count=st.integers(1, 4), strangers=st.integers(1, 5))
 def test_a_batch_is_the_examples_side_by_side_with_strangers_by_order_of_appearance(
     seed: int, count: int, strangers: int

@@ -15,7 +15,7 @@ from epireader.readers.language_model import filled_in, left_aligned, right_alig
 extras = st.builds(Extra, *[st.integers(0, 2)] * 5)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 10_000), count=st.integers(1, 3), extra=extras)
 def test_the_language_model_agrees_with_its_definition(seed: int, count: int, extra: Extra) -> None:
     module, cases = language_model(seed), hard_cases(seed, count)

@@ -24,7 +24,7 @@ def padded(values: list[list[float]], extra: int) -> tuple[torch.Tensor, torch.T
     return probs.log(), torch.arange(width) < torch.tensor([len(row) for row in values])[:, None]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(values=rows, extra=st.integers(0, 2), answers=st.lists(st.integers(-2, 4), min_size=4, max_size=4))
 def test_both_losses_agree_with_equations_5_and_6(values: list[list[float]], extra: int, answers: list[int]) -> None:
     log_probs, mask = padded(values, extra)

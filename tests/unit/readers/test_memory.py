@@ -14,7 +14,7 @@ from epireader.readers.memory import MemoryConfig, windows
 extras = st.builds(Extra, *[st.integers(0, 2)] * 5)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 10_000), count=st.integers(1, 4), window=st.sampled_from([1, 3, 5]), extra=extras)
 def test_the_memory_network_agrees_with_its_definition(seed: int, count: int, window: int, extra: Extra) -> None:
     module, cases = memory_reader(seed, window), hard_cases(seed, count)

@@ -57,7 +57,7 @@ def weigh_on_line(module: Reasoner, embedding: nn.Embedding, case: Case, extra: 
 
 @pytest.mark.parametrize("wide", [True, False])
 @pytest.mark.parametrize("width", [1, 2, 3, 5])
-@settings(deadline=None, max_examples=6)
+@settings(max_examples=6)
 @given(seed=seeds, count=st.integers(1, 3), extra=extras, bias=st.sampled_from([-1.0, 0.0, 2.0]))
 def test_the_reasoner_agrees_with_the_definition(
     width: int, wide: bool, seed: int, count: int, extra: Extra, bias: float
@@ -71,7 +71,7 @@ def test_the_reasoner_agrees_with_the_definition(
 
 @pytest.mark.parametrize("wide", [True, False])
 @pytest.mark.parametrize("width", [1, 2, 3, 5])
-@settings(deadline=None, max_examples=6)
+@settings(max_examples=6)
 @given(
     seed=seeds,
     questions=st.integers(1, 3),
@@ -106,7 +106,7 @@ def assert_as_defined(module: Reasoner, embedding: nn.Embedding, case: Case, fas
         assert fast.by_sentence[row, number, : len(expected)].tolist() == pytest.approx(expected)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(seed=seeds, width=st.integers(1, 4), wide=st.booleans())
 def test_answers_of_one_word_are_filled_in_as_all_others_are(seed: int, width: int, wide: bool) -> None:
     filters, embedding = reasoner(seed, width=width).hypothesis_filters, vectors(seed)
@@ -120,7 +120,7 @@ def test_answers_of_one_word_are_filled_in_as_all_others_are(seed: int, width: i
     torch.testing.assert_close(*(statement_maxima(*filled, filters.bias, wide=wide) for filled in ways))
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(seed=seeds, words=st.integers(1, 6), width=st.integers(1, 5), wide=st.booleans())
 def test_statements_without_padding_need_no_lengths(seed: int, words: int, width: int, wide: bool) -> None:
     draw = torch.Generator().manual_seed(seed)
@@ -129,7 +129,7 @@ def test_statements_without_padding_need_no_lengths(seed: int, words: int, width
     torch.testing.assert_close(*maxima)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(seed=seeds, count=st.integers(1, 3), extra=extras)
 def test_both_rows_of_the_matrix_M_agree_with_the_definition(seed: int, count: int, extra: Extra) -> None:
     cases, embedding = hard_cases(seed, count), vectors(seed)

@@ -12,7 +12,8 @@ import { Threads } from "./threads.js";
 const OWN = "own";
 const SHOWN = {
   story: "flood-at-elder-bank",
-  question: "The wooden clog had been left upon the bridge by XXXXX.",
+  question:
+    '"You may not touch one of us before the grass is dry," said XXXXX to the owl, and she trembled for her babies.',
 };
 const page = { stories: [], story: null, name: null, told: null, asking: 0 };
 
