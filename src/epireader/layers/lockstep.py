@@ -7,6 +7,7 @@ there are five for both. From about eight sequences on, the arithmetic outweighs
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import zip_longest
 from weakref import WeakKeyDictionary
 
 import torch
@@ -36,17 +37,23 @@ def read_in_lockstep(
     `places` says which of the inputs stands where; without it they stand one after the other.
     """
     batch, steps = shape
-    lengths = (steps,) * batch if mask is None else tuple(mask.sum(dim=1).tolist())
-    order = order_of(lengths, steps, len(ways))
     if batch == 1 and mask is places is None:
-        states = read_whole(ways, inputs[:, None])
-    else:
-        weights = prepared(ways)
-        source = order.source if places is None else (places.take(order.words) + len(inputs) * order.way).flatten()
-        at_step = given_to_steps(weights, inputs).flatten(0, 1).index_select(0, source)
-        states = take_steps(at_step.view(steps, len(ways), batch, -1), weights.state)
+        return read_alone(ways, inputs)
+    lengths = (steps,) * batch if mask is None else tuple(mask.sum(dim=1).tolist())
+    order, weights = order_of(lengths, steps, len(ways)), prepared(ways)
+    source = order.source if places is None else (places.take(order.words) + len(inputs) * order.way).flatten()
+    at_step = given_to_steps(weights, inputs).flatten(0, 1).index_select(0, source)
+    states = take_steps(at_step.view(steps, len(ways), batch, -1), weights.state)
     found = states.flatten(0, 2).index_select(0, order.states)
     return Encoded(found.view(batch, steps, -1), found.index_select(0, order.last).view(batch, -1))
+
+
+def read_alone(ways: Sequence[nn.GRU], inputs: Float[Tensor, "n in"]) -> Encoded:
+    """The same for a sequence that is alone and whole: every way ends with the last step."""
+    states = read_whole(ways, inputs[:, None]).squeeze(2)
+    forwards, *backwards = states.unbind(dim=1)
+    by_word = torch.cat([forwards, *(way.flip(0) for way in backwards)], dim=-1)
+    return Encoded(by_word[None], states[-1].reshape(1, -1))
 
 
 def read_whole(ways: Sequence[nn.GRU], inputs: Float[Tensor, "n batch in"]) -> Float[Tensor, "n way batch hid"]:
@@ -170,11 +177,13 @@ def take_steps(
     """The states after every step; each takes the place of what its step was given as news."""
     hidden = weight.shape[1]
     starts, news = given.tensor_split([3 * hidden], dim=-1)
-    sums = given.new_empty(starts.shape[1:])
+    first, *following = starts.unbind()
+    sums = first.clone()  # before the first step there is no state to be multiplied
     opened, (remembered, reset, update) = sums[..., hidden:], sums.chunk(3, dim=-1)
-    state = torch.zeros_like(news[0])
-    for step_start, step_news in zip(starts.unbind(), news.unbind(), strict=True):
-        torch.baddbmm(step_start, state, weight, out=sums)
+    state = torch.zeros_like(sums[..., :hidden])
+    for step_news, next_start in zip_longest(news.unbind(), following):
         opened.sigmoid_()
         state = step_news.addcmul_(reset, remembered).tanh_().lerp_(state, update)
+        if next_start is not None:
+            torch.baddbmm(next_start, state, weight, out=sums)
     return news
