@@ -15,7 +15,7 @@ def pointer_log_attention(
     passage_mask: Bool[Tensor, "batch doc"] | None,
 ) -> Float[Tensor, "batch doc"]:
     """log of the probability that each word of the passage answers the question."""
-    scores = (states @ question[..., None]).squeeze(2)
+    scores = states.bmm(question[:, :, None]).squeeze(2)
     return masked_log_softmax(scores, passage_mask)  # log s_i, eq. 1
 
 
@@ -51,9 +51,9 @@ def known_log_probs(
     group = which if batch == 1 else which + torch.arange(batch)[:, None] * (nowhere + 1)
     of_words = grouped_logsumexp(log_attention.flatten(), group.flatten(), batch * (nowhere + 1))
     asked = candidates.squeeze(2)
-    place = torch.searchsorted(words, asked)
-    found = words.take(place.clamp(max=nowhere - 1)) == asked
-    return of_words.view(batch, nowhere + 1).gather(1, place.where(found, nowhere))
+    place = torch.searchsorted(words[:-1], asked)  # without the last, which is where larger ones are looked for too
+    place.masked_fill_(words.take(place) != asked, nowhere)
+    return of_words.view(batch, nowhere + 1).gather(1, place)
 
 
 def mentions(

@@ -81,8 +81,10 @@ def masked_log_softmax(
     return torch.where(mask, scores.log_softmax(dim=-1), MINUS_INFINITY)
 
 
-def masked_max(values: Float[Tensor, "*rows n"], mask: Bool[Tensor, "*#rows n"]) -> Float[Tensor, "*rows"]:
-    """The largest real value; 0 where there is none."""
+def masked_max(values: Float[Tensor, "*rows n"], mask: Bool[Tensor, "*#rows n"] | None) -> Float[Tensor, "*rows"]:
+    """The largest real value; 0 where there is none. Without a mask all are real."""
+    if mask is None:
+        return values.amax(dim=-1) if values.shape[-1] else values.new_zeros(values.shape[:-1])
     if can_be_kernel(values) and values.shape[-1] <= LONGEST_ROW:
         from epireader.layers.fused.attention import fused_max  # Triton is there where a GPU is
 

@@ -129,7 +129,7 @@ class Reasoner(nn.Module):
         if line is None:
             sentences = self._read_sentences(words, batch, answers)
         else:
-            sentences = self._read_line(line, words.question, batch, answers)
+            sentences = self._read_line(line, words.question, batch, answers, masks.question)
         statements = self._read_hypotheses(words, batch, hypotheses, masks.question)
         likened = nn.functional.linear(statements, self.similarity)  # R r_H
         similarity = (sentences * likened[:, None]).sum(dim=-1, keepdim=True)  # varsigma, eq. 3
@@ -164,9 +164,15 @@ class Reasoner(nn.Module):
         question: Float[Tensor, "batch q emb"],
         batch: Batch,
         answers: Float[Tensor, "batch hyp emb"],
+        question_mask: Bool[Tensor, "batch q"] | None,
     ) -> Float[Tensor, "batch sent hyp filt"]:
         """The same for questions about one passage."""
-        matches = match_features(line.words, answers, question, asks(batch.question))
+        asked = asks(batch.question)
+        if question_mask is None:  # but for its blank, all of the one question is asked
+            question = question.index_select(1, asked[0].nonzero()[:, 0])
+            matches = match_features(line.words, answers, question, None)
+        else:
+            matches = match_features(line.words, answers, question, asked)
         to_answer, to_question = (match.index_select(1, line.slots) for match in matches)
         return line_maxima(line.sums, to_answer, to_question, line.match_weight, line.window_sentence, line.sentences)
 
@@ -197,7 +203,7 @@ class Reasoner(nn.Module):
         batch, sent, hyp, _ = steps.shape
         if sentence_mask is None:
             states = self.synthesis.read_steps(steps.transpose(0, 1).flatten(1, 2))
-            by_sentence = self.evidence(states).view(sent, batch, hyp).permute(1, 2, 0)
+            by_sentence = nn.functional.linear(states, self.evidence.weight).view(sent, batch, hyp).permute(1, 2, 0)
             return Entailment(by_sentence[:, :, -1], by_sentence)
         mask = sentence_mask[:, None].expand(batch, hyp, sent)
         gathered = self.synthesis(steps.transpose(1, 2).flatten(0, 1), mask.flatten(0, 1))
@@ -214,7 +220,7 @@ def match_features(
     words: Float[Tensor, "*batch slot emb"],
     answers: Float[Tensor, "batch hyp emb"],
     question: Float[Tensor, "batch q emb"],
-    question_mask: Bool[Tensor, "batch q"],
+    question_mask: Bool[Tensor, "batch q"] | None,
 ) -> tuple[Float[Tensor, "batch slot hyp"], Float[Tensor, "batch slot"]]:
     """The two rows of the paper's matrix M, for every word of the passages, or of the one passage that all ask about.
 
@@ -223,4 +229,4 @@ def match_features(
     # One product, and the passage last: its words are many, and the maximum is then one of long rows.
     matches = (torch.cat([answers, question], dim=1) @ words.mT).mT
     to_answer, to_question = matches.tensor_split([answers.shape[1]], dim=-1)
-    return to_answer, masked_max(to_question, question_mask[:, None])
+    return to_answer, masked_max(to_question, None if question_mask is None else question_mask[:, None])

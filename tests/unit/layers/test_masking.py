@@ -49,6 +49,7 @@ def test_only_real_entries_are_summed_and_only_they_can_be_the_largest(
     expected = math.log(sum(math.exp(value) for value in real)) if real else MINUS_INFINITY
     assert masked_logsumexp(values, mask).item() == pytest.approx(expected, abs=1e-12)
     assert masked_max(values, mask).item() == max(real, default=0.0)
+    assert masked_max(torch.tensor([real], dtype=torch.float64), None).item() == max(real, default=0.0)
 
 
 @settings(max_examples=60)

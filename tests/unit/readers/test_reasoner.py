@@ -91,6 +91,16 @@ def test_a_passage_laid_out_before_the_question_is_known_is_weighed_as_defined(
         assert_as_defined(module, embedding, case, fast, row)
 
 
+@pytest.mark.parametrize("questions", [1, 2])
+def test_a_question_that_is_nothing_but_its_blank_is_weighed_as_defined(questions: int) -> None:
+    module, embedding = reasoner(3), vectors(3)
+    case = replace(hard_cases(3, 1)[0], question=[PLACEHOLDER])
+    with torch.inference_mode():
+        fast = weigh_on_line(module, embedding, case, Extra(), questions)
+    for row in range(questions):
+        assert_as_defined(module, embedding, case, fast, row)
+
+
 def assert_as_defined(module: Reasoner, embedding: nn.Embedding, case: Case, fast: Entailment, row: int) -> None:
     weights, table = weights_of(module), embedding.weight.tolist()
     for number, candidate in enumerate(case.candidates):
