@@ -5,7 +5,6 @@ checked here, once.
 """
 
 from dataclasses import dataclass
-from itertools import chain
 
 BLANK = "XXXXX"
 """The word that stands for the blank inside an Example, whatever its source wrote there."""
@@ -51,5 +50,5 @@ class Example:
             raise BadExample("a candidate is given twice", self.where)
         if self.answer is not None and not self.answer:
             raise BadExample("the answer has no words", self.where)
-        if BLANK in chain.from_iterable(self.sentences):
+        if any(BLANK in words for words in self.sentences):
             raise BadExample(f"the passage has the blank {BLANK} in it; only the question may", self.where)

@@ -46,8 +46,9 @@ class WordIds(dict[str, int]):
         self[word] = word_id
         return word_id
 
-    def of(self, words: Words) -> list[int]:
-        return [self[word] for word in words]
+    def of(self, words: Words, width: int) -> list[int]:
+        """The ids of some words, padded."""
+        return [self[word] for word in words] + [PAD_ID] * (width - len(words))
 
 
 def _rank(key: str, met: dict[str, int]) -> int:
@@ -55,14 +56,14 @@ def _rank(key: str, met: dict[str, int]) -> int:
 
 
 class PassageIds:
-    """A passage in ids, for a reader with this vocabulary."""
+    """A passage in ids, for a reader with this vocabulary, where that reader is."""
 
-    def __init__(self, sentences: Sequence[Words], vocabulary: Vocabulary) -> None:
+    def __init__(self, sentences: Sequence[Words], vocabulary: Vocabulary, device: torch.device) -> None:
         self.ids = WordIds(vocabulary)
-        length = torch.tensor([len(sentence) for sentence in sentences])
-        self.words = torch.tensor([[self.ids[word] for sentence in sentences for word in sentence]])
+        length = torch.tensor([len(sentence) for sentence in sentences], device=device)
+        self.words = torch.tensor([[self.ids[word] for sentence in sentences for word in sentence]], device=device)
         self.sentence_length = length[None]
-        self.sentence_of = torch.arange(len(sentences)).repeat_interleave(length)[None]
+        self.sentence_of = torch.arange(len(sentences), device=device).repeat_interleave(length)[None]
 
 
 @dataclass(frozen=True)
@@ -79,24 +80,22 @@ class LiveCutter:
         numbers = rows.tolist()
         passages = [self.passages[row] for row in numbers]
         asked = [self._asked(row, shape) for row in numbers]
-        columns = {
-            "passage": _beside([passage.words for passage in passages], PAD_ID),
-            "sentence_of": _beside([passage.sentence_of for passage in passages], shape.sentences),
-            "sentence_length": _beside([passage.sentence_length for passage in passages], 0),
-            "question": torch.tensor([question for question, _ in asked]),
-            "candidates": torch.tensor([candidates for _, candidates in asked]),
-            "answer": torch.full_like(rows, ANSWER_UNKNOWN),
-            "row": rows,
-        }
-        return Batch(**{name: column.to(self.device) for name, column in columns.items()})
+        return Batch(
+            passage=_beside([passage.words for passage in passages], PAD_ID),
+            sentence_of=_beside([passage.sentence_of for passage in passages], shape.sentences),
+            sentence_length=_beside([passage.sentence_length for passage in passages], 0),
+            question=torch.tensor([question for question, _ in asked], device=self.device),
+            candidates=torch.tensor([candidates for _, candidates in asked], device=self.device),
+            answer=torch.full((len(numbers),), ANSWER_UNKNOWN, device=self.device),
+            row=rows.to(self.device),
+        )
 
     def _asked(self, row: int, shape: Shape) -> tuple[list[int], list[list[int]]]:
         """A question and its candidates in ids, padded."""
         ids, example = self.passages[row].ids.copy(), self.questions[row]
-        question = _padded(ids.of(example.question), shape.question)
-        candidates = [_padded(ids.of(words), shape.phrase) for words in candidates_of(example)]
-        missing = shape.candidates - len(candidates)
-        return question, candidates + [_padded([], shape.phrase)] * missing
+        question = ids.of(example.question, shape.question)
+        candidates = [ids.of(words, shape.phrase) for words in candidates_of(example)]
+        return question, candidates + [ids.of((), shape.phrase)] * (shape.candidates - len(candidates))
 
 
 def sizes_of(questions: Sequence[Example]) -> Sizes:
@@ -109,10 +108,6 @@ def sizes_of(questions: Sequence[Example]) -> Sizes:
         candidates=np.array(list(map(len, candidates))),
         phrase=np.array([max(map(len, phrases)) for phrases in candidates]),
     )
-
-
-def _padded(ids: list[int], width: int) -> list[int]:
-    return ids + [PAD_ID] * (width - len(ids))
 
 
 def _beside(rows: list[Tensor], padding: int) -> Int[Tensor, "batch n"]:

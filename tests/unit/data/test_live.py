@@ -60,7 +60,7 @@ def test_batches_are_those_of_a_corpus(vocabulary: Vocabulary, seed: int, count:
     for one in asked:
         builder.add(one)
     cutter = BatchCutter(builder.build(), vocabulary)
-    passages = [PassageIds(one.sentences, vocabulary) for one in asked[:count]] * 2
+    passages = [PassageIds(one.sentences, vocabulary, torch.device("cpu")) for one in asked[:count]] * 2
     live = LiveCutter(asked, passages, sizes_of(asked), torch.device("cpu"))
     for field in fields(cutter.sizes):
         assert getattr(live.sizes, field.name).tolist() == getattr(cutter.sizes, field.name).tolist()
