@@ -108,7 +108,7 @@ class EpiReader(ReaderModule):
             passage, question, candidates = None, self.embedding(batch.question), None
             states = self.read_passage(batch) if passage_states is None else passage_states
         asked = self.extractor.read_question(question, masks.question)
-        log_attention = self.extractor(states, asked.final, masks.passage)
+        log_attention = self.extractor.point(states, asked.final, masks.passage)
         if line is not None and masks.passage is None and batch.candidates.shape[2] == 1:
             log_probs = known_log_probs(log_attention, line.ids, line.which, batch.candidates)
         else:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
+from torch.nn.functional import dropout
 
 from epireader.data.batches import Batch
 from epireader.layers.attention import candidate_log_probs, pointer_log_attention
@@ -19,24 +20,24 @@ from epireader.settings import refuse_below_one, refuse_negative, refuse_no_shar
 class Extractor(nn.Module):
     """Two biGRUs, one over the passage and one over the question, whose states are compared word by word."""
 
-    def __init__(self, embedding_dim: int, hidden_dim: int, dropout: float = 0.0) -> None:
+    def __init__(self, embedding_dim: int, hidden_dim: int, left_out: float = 0.0) -> None:
         super().__init__()
-        self.dropout = nn.Dropout(dropout)
+        self.left_out = left_out
         self.passage_encoder = BiGRU(embedding_dim, hidden_dim)  # f
         self.question_encoder = BiGRU(embedding_dim, hidden_dim)  # g
 
     def read_passage(self, passage: Float[Tensor, "batch doc emb"], batch: Batch) -> Float[Tensor, "batch doc out"]:
         """f(t): a state for every word of the passage."""
-        return self.passage_encoder.read(self.dropout(passage), batch.passage).states
+        return self.passage_encoder.read(self._thinned(passage), batch.passage).states
 
     def read_question(
         self, question: Float[Tensor, "batch q emb"], question_mask: Bool[Tensor, "batch q"] | None
     ) -> Encoded:
         """g(Q), and a state for every word of the question."""
-        asked: Encoded = self.question_encoder(self.dropout(question), question_mask)
+        asked: Encoded = self.question_encoder(self._thinned(question), question_mask)
         return asked
 
-    def forward(
+    def point(
         self,
         passage_states: Float[Tensor, "batch doc out"],
         question: Float[Tensor, "batch out"],
@@ -44,6 +45,10 @@ class Extractor(nn.Module):
     ) -> Float[Tensor, "batch doc"]:
         """log s: the log-probability that each word of the passage is the answer to a question, given g(Q) (eq. 1)."""
         return pointer_log_attention(passage_states, question, passage_mask)
+
+    def _thinned(self, words: Float[Tensor, "batch n emb"]) -> Float[Tensor, "batch n emb"]:
+        """Word vectors as they are, or in training without a share of their entries."""
+        return dropout(words, self.left_out) if self.training and self.left_out else words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +91,7 @@ class AttentionSumReader(ReaderModule):
         else:
             question, *candidates = look_up(self.embedding, batch.question, *learnt)
         asked = self.extractor.read_question(question, batch.question_mask)
-        log_attention = self.extractor(passage_states, asked.final, batch.passage_mask)
+        log_attention = self.extractor.point(passage_states, asked.final, batch.passage_mask)
         log_probs = candidate_log_probs(log_attention, batch.passage, batch.candidates)
         return Reading(
             log_probs=log_probs,
