@@ -111,8 +111,8 @@ def stacked(ways: Sequence[nn.Module], name: str) -> Float[Tensor, "way *weight"
 
 def weights_of(recurrence: nn.RNNBase) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Weight and bias of the input, weight and bias of the state."""
-    known: Any = recurrence._parameters  # a module looks for its attributes in three places, this one last
-    return known["weight_ih_l0"], known["bias_ih_l0"], known["weight_hh_l0"], known["bias_hh_l0"]
+    known: Any = recurrence
+    return known.weight_ih_l0, known.bias_ih_l0, known.weight_hh_l0, known.bias_hh_l0
 
 
 _plainly = ContextVar("_plainly", default=False)

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
-from torch.nn.functional import dropout
 
 from epireader.data.batches import Batch
 from epireader.layers.attention import candidate_log_probs, pointer_log_attention
@@ -20,9 +19,9 @@ from epireader.settings import refuse_below_one, refuse_negative, refuse_no_shar
 class Extractor(nn.Module):
     """Two biGRUs, one over the passage and one over the question, whose states are compared word by word."""
 
-    def __init__(self, embedding_dim: int, hidden_dim: int, left_out: float = 0.0) -> None:
+    def __init__(self, embedding_dim: int, hidden_dim: int, dropout: float = 0.0) -> None:
         super().__init__()
-        self.left_out = left_out
+        self.dropout = dropout
         self.passage_encoder = BiGRU(embedding_dim, hidden_dim)  # f
         self.question_encoder = BiGRU(embedding_dim, hidden_dim)  # g
 
@@ -48,7 +47,7 @@ class Extractor(nn.Module):
 
     def _thinned(self, words: Float[Tensor, "batch n emb"]) -> Float[Tensor, "batch n emb"]:
         """Word vectors as they are, or in training without a share of their entries."""
-        return dropout(words, self.left_out) if self.training and self.left_out else words
+        return nn.functional.dropout(words, self.dropout) if self.training and self.dropout else words
 
 
 @dataclass(frozen=True, kw_only=True)
