@@ -204,7 +204,7 @@ def test_the_rows_stand_in_the_table_in_each_of_its_forms(whole: Path, capsys: C
     assert call("table", whole, "--json") == 0
     shown = json.loads(capsys.readouterr().out)
     lines = {line["name"]: line for part in shown["parts"] for line in part["lines"]}
-    name = "AS Reader, " + ", ".join(sorted(SIZES))
+    name = ", ".join(["AS Reader", *(setting.rpartition(".")[2] for setting in sorted(SIZES))])
     (column,) = lines[name]["columns"]
     assert (column["set"], column["published"], column["seeds"]) == ("CBT-R NE", False, [0])
     assert column["test"]["mean"] == pytest.approx(test["as-reader"])

@@ -128,7 +128,7 @@ def test_the_table_shows_it_in_each_of_its_forms(pairs: Path, tmp_path: Path, ca
     (line,) = (
         line
         for line in shown["parts"][0]["lines"]
-        if line["name"].startswith("EpiReader, model") and line["name"].endswith(", ensemble of 2")
+        if line["name"].startswith("EpiReader, embedding_dim=") and line["name"].endswith(", ensemble of 2")
     )
     (column,) = line["columns"]
     assert (column["seeds"], column["members"]) == ([], [0, 1])
