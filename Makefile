@@ -9,14 +9,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-# Two threads for one small matrix product are slower than one, and the tests run on two cores as it is.
-export OMP_NUM_THREADS ?= 1
-
 .PHONY: answer test check bench clean
 
 answer: $(VENV)/installed
 	@$(BIN)/epireader answer --demo
 
+# Two threads for one small matrix product are slower than one, and the tests run on two cores as it is.
+test: export OMP_NUM_THREADS ?= 1
 test: check
 	$(BIN)/python -m pytest -n 2 -rs
 
