@@ -159,7 +159,7 @@ class Story:
     def ids(self, member: Model) -> PassageIds:
         """Its words as one of the readers knows them."""
         if member.module not in self._ids:
-            self._ids[member.module] = PassageIds(self._passage, member.vocabulary, self.reader.device)
+            self._ids[member.module] = PassageIds(self._passage, member.vocabulary)
         return self._ids[member.module]
 
     def mentions(self, phrase: Words) -> tuple[Mention, ...]:

@@ -56,14 +56,14 @@ def _rank(key: str, met: dict[str, int]) -> int:
 
 
 class PassageIds:
-    """A passage in ids, for a reader with this vocabulary, where that reader is."""
+    """A passage in ids, for a reader with this vocabulary."""
 
-    def __init__(self, sentences: Sequence[Words], vocabulary: Vocabulary, device: torch.device) -> None:
+    def __init__(self, sentences: Sequence[Words], vocabulary: Vocabulary) -> None:
         self.ids = WordIds(vocabulary)
-        length = torch.tensor([len(sentence) for sentence in sentences], device=device)
-        self.words = torch.tensor([[self.ids[word] for sentence in sentences for word in sentence]], device=device)
+        length = torch.tensor([len(sentence) for sentence in sentences])
+        self.words = torch.tensor([[self.ids[word] for sentence in sentences for word in sentence]])
         self.sentence_length = length[None]
-        self.sentence_of = torch.arange(len(sentences), device=device).repeat_interleave(length)[None]
+        self.sentence_of = torch.arange(len(sentences)).repeat_interleave(length)[None]
 
 
 @dataclass(frozen=True)
@@ -81,9 +81,9 @@ class LiveCutter:
         passages = [self.passages[row] for row in numbers]
         asked = [self._asked(row, shape) for row in numbers]
         return Batch(
-            passage=_beside([passage.words for passage in passages], PAD_ID),
-            sentence_of=_beside([passage.sentence_of for passage in passages], shape.sentences),
-            sentence_length=_beside([passage.sentence_length for passage in passages], 0),
+            passage=_beside([passage.words for passage in passages], PAD_ID).to(self.device),
+            sentence_of=_beside([passage.sentence_of for passage in passages], shape.sentences).to(self.device),
+            sentence_length=_beside([passage.sentence_length for passage in passages], 0).to(self.device),
             question=torch.tensor([question for question, _ in asked], device=self.device),
             candidates=torch.tensor([candidates for _, candidates in asked], device=self.device),
             answer=torch.full((len(numbers),), ANSWER_UNKNOWN, device=self.device),

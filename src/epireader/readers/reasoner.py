@@ -203,7 +203,7 @@ class Reasoner(nn.Module):
         batch, sent, hyp, _ = steps.shape
         if sentence_mask is None:
             states = self.synthesis.read_steps(steps.transpose(0, 1).flatten(1, 2))
-            by_sentence = nn.functional.linear(states, self.evidence.weight).view(sent, batch, hyp).permute(1, 2, 0)
+            by_sentence = self.evidence(states).view(sent, batch, hyp).permute(1, 2, 0)
             return Entailment(by_sentence[:, :, -1], by_sentence)
         mask = sentence_mask[:, None].expand(batch, hyp, sent)
         gathered = self.synthesis(steps.transpose(1, 2).flatten(0, 1), mask.flatten(0, 1))

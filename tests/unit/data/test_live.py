@@ -60,10 +60,20 @@ def test_batches_are_those_of_a_corpus(vocabulary: Vocabulary, seed: int, count:
     for one in asked:
         builder.add(one)
     cutter = BatchCutter(builder.build(), vocabulary)
-    passages = [PassageIds(one.sentences, vocabulary, torch.device("cpu")) for one in asked[:count]] * 2
+    passages = [PassageIds(one.sentences, vocabulary) for one in asked[:count]] * 2
     live = LiveCutter(asked, passages, sizes_of(asked), torch.device("cpu"))
     for field in fields(cutter.sizes):
         assert getattr(live.sizes, field.name).tolist() == getattr(cutter.sizes, field.name).tolist()
     for rows in (np.random.default_rng(seed).permutation(2 * count), np.array([count])):
         shape = live.sizes.of(rows)
         assert_same(live.cut(torch.from_numpy(rows), shape), cutter.cut(torch.from_numpy(rows), shape))
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_batch_lies_where_it_is_asked_for_whoever_read_the_passages(count: int) -> None:
+    asked, vocabulary = examples(0, count), VOCABULARIES["few strangers"]
+    passages = [PassageIds(one.sentences, vocabulary) for one in asked]
+    live = LiveCutter(asked, passages, sizes_of(asked), torch.device("meta"))
+    rows = np.arange(count)
+    batch = live.cut(torch.from_numpy(rows), live.sizes.of(rows))
+    assert {getattr(batch, field.name).device.type for field in fields(Batch)} == {"meta"}
