@@ -50,10 +50,11 @@ def probabilities(case: Case, weights: Weights) -> Vector:
     return softmax(scores)
 
 
-def loss(case: Case, weights: Weights) -> float:
-    """The mean of -log P over passage and question with the answer in it; 0 where the answer is unknown."""
+def loss(case: Case, weights: Weights, last: int = 0) -> float:
+    """The mean of -log P over passage and question with the answer in it, or the last words of both; 0 where the answer
+    is unknown."""
     if case.answer is None:
         return 0.0
     words = case.passage + hypothesis(case.question, PLACEHOLDER, case.candidates[case.answer])
-    said = word_log_probs(words, weights)
+    said = word_log_probs(words[-last:], weights)
     return -sum(said) / len(said)

@@ -19,7 +19,7 @@ from epireader.layers.lstm import FORGET_GATE
 from epireader.layers.masking import masked_log_softmax, spread_log_probs
 from epireader.readers.hypotheses import fill_blank
 from epireader.readers.reading import Loss, ReaderModule, Reading
-from epireader.settings import refuse_below_one
+from epireader.settings import refuse_below_one, refuse_negative
 
 WORDS_AT_ONCE = 4096
 """For how many words the whole vocabulary is scored at once; in training it is scored again rather than kept."""
@@ -33,9 +33,12 @@ class LanguageModelConfig:
     """Width of a word vector."""
     hidden_dim: int = 512
     """Width of the LSTM."""
+    learns_from: int = 0
+    """How many words up to the end of the question it learns from at most; 0: all of them. It answers from all."""
 
     def __post_init__(self) -> None:
         refuse_below_one(self, "model", "embedding_dim", "hidden_dim")
+        refuse_negative(self, "model", "learns_from")
 
 
 class LanguageModelReader(ReaderModule):
@@ -45,6 +48,7 @@ class LanguageModelReader(ReaderModule):
 
     def __init__(self, config: LanguageModelConfig, words: int) -> None:
         super().__init__()
+        self.learns_from = config.learns_from
         self.embedding = word_embedding(words, config.embedding_dim)
         # Biases come in as the weights of an input that is 1 for a word and 0 for padding. So padding before the
         # first word leaves the state at zero, and all passages of a batch can end at the same step when they are asked.
@@ -96,7 +100,7 @@ class LanguageModelReader(ReaderModule):
         padding before the first word would grow beyond all bounds. The first word follows nothing.
         """
         text = torch.cat([right_aligned(batch.passage), filled_in(batch, batch.answer.clamp(min=0)[:, None])[:, 0]], 1)
-        text = left_aligned(text)
+        text = left_aligned(right_aligned(left_aligned(text))[:, -self.learns_from :])
         states, _ = self._recur(text)
         mask = text[:, 1:] != PAD_ID
         return self._log_probs(states[:, :-1], text[:, 1:], mask).sum(dim=1) / mask.sum(dim=1)

@@ -30,6 +30,18 @@ def test_the_language_model_agrees_with_its_definition(seed: int, count: int, ex
         assert module.loss(reading, batch).total.item() == pytest.approx(loss, rel=1e-6, abs=1e-9)
 
 
+@settings(max_examples=15)
+@given(seed=st.integers(0, 10_000), count=st.integers(1, 3), extra=extras, words=st.integers(2, 12))
+def test_it_can_learn_from_the_last_words_alone(seed: int, count: int, extra: Extra, words: int) -> None:
+    module, cases = language_model(seed), hard_cases(seed, count)
+    batch, weights = batch_of_cases(cases, extra), weights_of(module)
+    answers = module.eval()(batch).log_probs
+    module.learns_from = words
+    assert torch.equal(module(batch).log_probs, answers)
+    loss = sum(slow.loss(case, weights, words) for case in cases) / count
+    assert module.loss(module(batch), batch).total.item() == pytest.approx(loss, rel=1e-6, abs=1e-9)
+
+
 def test_questions_are_filled_in_and_passages_moved_to_the_right_as_worked_by_hand() -> None:
     batch = batch_of_cases([Case([[5, 6]], [7, 1, 8], [[9], [10, 11]], 0), Case([[5, 6, 7]], [1], [[9], [10]], 0)])
     assert right_aligned(batch.passage).tolist() == [[0, 5, 6], [5, 6, 7]]
