@@ -54,6 +54,11 @@ class Launch:
         return -(-(self.last - self.first) // self.rows)
 
     @property
+    def warps(self) -> int:
+        """Of a program. Where it owns few of the units there is not enough to do for more."""
+        return WARPS if self.parts == 1 else WARPS // 2
+
+    @property
     def grid(self) -> tuple[int, int, int]:
         return self.blocks * self.parts, self.ways, self.readers
 
@@ -207,24 +212,40 @@ def tell(mailbox, own, unit, HIDDEN: tl.constexpr, PARTS: tl.constexpr, ROWS: tl
 
 
 @triton.jit
-def hear(mailbox, row, source, HIDDEN: tl.constexpr):
-    """The values of all units, as soon as all programs of the row block have told theirs."""
-    place = mailbox + row[None, :] * HIDDEN + source[:, None]
-    values = tl.load(place, volatile=True)
-    tries = 0
-    while (tl.max(tl.where(values == values, 0, 1)) > 0) & (tries < PATIENCE):
-        values = tl.load(place, volatile=True)
-        tries += 1
-    return values
+def told(mailbox, source, HIDDEN: tl.constexpr, ROWS: tl.constexpr):
+    """The values of all units, as far as the programs of the row block have told them."""
+    return tl.load(mailbox + tl.arange(0, ROWS)[None, :] * HIDDEN + source[:, None], volatile=True)
 
 
 @triton.jit
 def everyones(mailbox, own, source, HIDDEN: tl.constexpr, PARTS: tl.constexpr, ROWS: tl.constexpr):
-    """The values of all units: this program's own, where it has all of them, or what all have told."""
+    """The values of all units: this program's own, where it has all of them, or what all tell, as soon as they have."""
     values = half(own)
     if PARTS > 1:
-        values = hear(mailbox, tl.arange(0, ROWS), source, HIDDEN)
+        values = told(mailbox, source, HIDDEN, ROWS)
+        tries = 0
+        while (tl.max(tl.where(values == values, 0, 1)) > 0) & (tries < PATIENCE):
+            values = told(mailbox, source, HIDDEN, ROWS)
+            tries += 1
     return values
+
+
+@triton.jit
+def everyones_three(mailbox, a, b, c, source, HIDDEN: tl.constexpr, PARTS: tl.constexpr, ROWS: tl.constexpr):
+    """The same of three values at once: looking for all takes little longer than looking for one."""
+    all_a, all_b, all_c = half(a), half(b), half(c)
+    if PARTS > 1:
+        of_b, of_c = mailbox + ROWS * HIDDEN, mailbox + 2 * ROWS * HIDDEN
+        all_a = told(mailbox, source, HIDDEN, ROWS)
+        all_b = told(of_b, source, HIDDEN, ROWS)
+        all_c = told(of_c, source, HIDDEN, ROWS)
+        tries = 0
+        while (tl.max(tl.where((all_a == all_a) & (all_b == all_b) & (all_c == all_c), 0, 1)) > 0) & (tries < PATIENCE):
+            all_a = told(mailbox, source, HIDDEN, ROWS)
+            all_b = told(of_b, source, HIDDEN, ROWS)
+            all_c = told(of_c, source, HIDDEN, ROWS)
+            tries += 1
+    return all_a, all_b, all_c
 
 
 @triton.jit

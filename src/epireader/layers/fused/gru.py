@@ -12,10 +12,10 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from epireader.layers.fused.chain import (
-    WARPS,
     as_readers,
     earlier_states,
     everyones,
+    everyones_three,
     fetch,
     half_scale,
     largest,
@@ -67,7 +67,7 @@ class FusedGRU(torch.autograd.Function):
             forward_kernel[launch.grid](
                 *given, states, final, saved, mailbox(states, launch, 1),
                 launch.first, launch.last, batch, words,
-                hidden, launch.parts, launch.rows, ways, learns, num_warps=WARPS,
+                hidden, launch.parts, launch.rows, ways, learns, num_warps=launch.warps,
             )  # fmt: skip
         return states, final, saved
 
@@ -90,7 +90,7 @@ class FusedGRU(torch.autograd.Function):
             backward_kernel[launch.grid](
                 *given, lengths.int().contiguous(), largest(state_grads, final_grads), gate_grads, new_grads,
                 mailbox(states, launch, 3), launch.first, launch.last, batch, words,
-                hidden, launch.parts, launch.rows, ways, num_warps=WARPS,
+                hidden, launch.parts, launch.rows, ways, num_warps=launch.warps,
             )  # fmt: skip
         opening, earlier = gate_grads[..., : 2 * hidden], earlier_states(states)
         recurrent = torch.cat([weight_grads(opening, earlier), weight_grads(new_grads, earlier)], dim=2)
@@ -143,11 +143,11 @@ def forward_kernel(
         new = tanh(in_new + reset * from_state)
         state = tl.where(live, new + update * (state - new), state)
         tell(mailbox, state, unit, HIDDEN, PARTS, ROWS)
-        everyone = everyones(mailbox, state, source, HIDDEN, PARTS, ROWS)
-        mailbox += ROWS * HIDDEN
         tl.store(states + at, state, mask=live)
         if SAVE:
             tl.store(saved + at, packed(reset, update, new, from_state), mask=live)
+        everyone = everyones(mailbox, state, source, HIDDEN, PARTS, ROWS)
+        mailbox += ROWS * HIDDEN
     end = (text * WAYS + tl.program_id(1))[None, :] * HIDDEN + unit[:, None]
     tl.store(final + end, state, mask=there)
 
@@ -196,16 +196,16 @@ def backward_kernel(
         tell(mailbox, to_reset, unit, HIDDEN, PARTS, ROWS)
         tell(mailbox + ROWS * HIDDEN, to_update, unit, HIDDEN, PARTS, ROWS)
         tell(mailbox + 2 * ROWS * HIDDEN, through, unit, HIDDEN, PARTS, ROWS)
-        all_reset = everyones(mailbox, to_reset, source, HIDDEN, PARTS, ROWS)
-        all_update = everyones(mailbox + ROWS * HIDDEN, to_update, source, HIDDEN, PARTS, ROWS)
-        all_new = everyones(mailbox + 2 * ROWS * HIDDEN, through, source, HIDDEN, PARTS, ROWS)
-        mailbox += 3 * ROWS * HIDDEN
-        to_earlier_state = tl.dot(from_reset, all_reset, grad * update)
-        to_earlier_state = tl.dot(from_update, all_update, to_earlier_state)
-        to_earlier_state = tl.dot(from_new, all_new, to_earlier_state)
-        carried = tl.where(live, to_earlier_state, carried)
         to = gate_grads + (spot * 3 * HIDDEN)[None, :] + unit[:, None]
         tl.store(to, to_reset * down, mask=live)
         tl.store(to + HIDDEN, to_update * down, mask=live)
         tl.store(to + 2 * HIDDEN, to_new * down, mask=live)
         tl.store(new_grads + at, through * down, mask=live)
+        all_reset, all_update, all_new = everyones_three(
+            mailbox, to_reset, to_update, through, source, HIDDEN, PARTS, ROWS
+        )
+        mailbox += 3 * ROWS * HIDDEN
+        to_earlier_state = tl.dot(from_reset, all_reset, grad * update)
+        to_earlier_state = tl.dot(from_update, all_update, to_earlier_state)
+        to_earlier_state = tl.dot(from_new, all_new, to_earlier_state)
+        carried = tl.where(live, to_earlier_state, carried)

@@ -12,7 +12,6 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from epireader.layers.fused.chain import (
-    WARPS,
     as_readers,
     earlier_states,
     everyones,
@@ -65,7 +64,7 @@ class FusedLSTM(torch.autograd.Function):
             forward_kernel[launch.grid](
                 *given, states, final, cells, saved, mailbox(states, launch, 1),
                 launch.first, launch.last, batch, words,
-                hidden, launch.parts, launch.rows, ways, learns, num_warps=WARPS,
+                hidden, launch.parts, launch.rows, ways, learns, num_warps=launch.warps,
             )  # fmt: skip
         return states, final, cells, saved
 
@@ -89,7 +88,7 @@ class FusedLSTM(torch.autograd.Function):
             backward_kernel[launch.grid](
                 *given, lengths.int().contiguous(), largest(state_grads, final_grads), gate_grads,
                 mailbox(states, launch, 4), launch.first, launch.last, batch, words,
-                hidden, launch.parts, launch.rows, ways, num_warps=WARPS,
+                hidden, launch.parts, launch.rows, ways, num_warps=launch.warps,
             )  # fmt: skip
         return gate_grads, weight_grads(gate_grads, earlier_states(states)).to(weights.dtype), None, None
 
@@ -131,12 +130,12 @@ def forward_kernel(
         cell = tl.where(live, forget * cell + input_gate * new, cell)
         state = tl.where(live, output * tanh(cell), state)
         tell(mailbox, state, unit, HIDDEN, PARTS, ROWS)
-        everyone = everyones(mailbox, state, source, HIDDEN, PARTS, ROWS)
-        mailbox += ROWS * HIDDEN
         tl.store(states + at, state, mask=live)
         if SAVE:
             tl.store(cells + at, cell, mask=live)
             tl.store(saved + at, packed(input_gate, forget, new, output), mask=live)
+        everyone = everyones(mailbox, state, source, HIDDEN, PARTS, ROWS)
+        mailbox += ROWS * HIDDEN
     end = (text * WAYS + tl.program_id(1))[None, :] * HIDDEN + unit[:, None]
     tl.store(final + end, state, mask=there)
 
@@ -188,6 +187,11 @@ def backward_kernel(
         tell(mailbox + ROWS * HIDDEN, to_forget, unit, HIDDEN, PARTS, ROWS)
         tell(mailbox + 2 * ROWS * HIDDEN, to_new, unit, HIDDEN, PARTS, ROWS)
         tell(mailbox + 3 * ROWS * HIDDEN, to_output, unit, HIDDEN, PARTS, ROWS)
+        to = gate_grads + (spot * 4 * HIDDEN)[None, :] + unit[:, None]
+        tl.store(to, to_input * down, mask=live)
+        tl.store(to + HIDDEN, to_forget * down, mask=live)
+        tl.store(to + 2 * HIDDEN, to_new * down, mask=live)
+        tl.store(to + 3 * HIDDEN, to_output * down, mask=live)
         all_input = everyones(mailbox, to_input, source, HIDDEN, PARTS, ROWS)
         all_forget = everyones(mailbox + ROWS * HIDDEN, to_forget, source, HIDDEN, PARTS, ROWS)
         all_new = everyones(mailbox + 2 * ROWS * HIDDEN, to_new, source, HIDDEN, PARTS, ROWS)
@@ -198,8 +202,3 @@ def backward_kernel(
         to_earlier_state = tl.dot(from_new, all_new, to_earlier_state)
         to_earlier_state = tl.dot(from_output, all_output, to_earlier_state)
         carried = tl.where(live, to_earlier_state, carried)
-        to = gate_grads + (spot * 4 * HIDDEN)[None, :] + unit[:, None]
-        tl.store(to, to_input * down, mask=live)
-        tl.store(to + HIDDEN, to_forget * down, mask=live)
-        tl.store(to + 2 * HIDDEN, to_new * down, mask=live)
-        tl.store(to + 3 * HIDDEN, to_output * down, mask=live)
