@@ -106,8 +106,9 @@ class PassageLine:
     """The distinct words in order, padding among them where slots are empty."""
     which: Int[Tensor, " doc"]
     """Which of them stands at each place of the passage."""
-    words: Float[Tensor, "distinct emb"]
-    """Their vectors; padding's is zero."""
+    compared: Float[Tensor, "row emb"]
+    """What a question is compared with: the vectors of those words, padding's being zero, and under them the weights of
+    the hypotheses' filters at every offset."""
     slots: Int[Tensor, " slot"]
     """Which of them stands in each slot."""
     sums: Float[Tensor, "1 window filt"]
@@ -116,6 +117,11 @@ class PassageLine:
     """The filters' weights for those."""
     window_sentence: Int[Tensor, "1 window"]
     sentences: int
+
+    @property
+    def words(self) -> Float[Tensor, "distinct emb"]:
+        """The vectors of the distinct words."""
+        return self.compared[: self.ids.shape[0]]
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from epireader.layers.directions import (
     weights_of,
 )
 from epireader.layers.embedding import each_once
-from epireader.layers.lockstep import forget, pays_in_lockstep, read_in_lockstep, read_whole
+from epireader.layers.lockstep import final_alone, forget, pays_in_lockstep, read_in_lockstep, read_whole
 
 
 class GRU(nn.Module):
@@ -64,6 +64,14 @@ class BiGRU(BothDirections[GRU]):
         if can_be_fused(inputs, self.forwards.recurrence.hidden_size):
             return read_fused(self._ways, inputs, mask)
         return super().forward(inputs, mask)
+
+    def final(
+        self, inputs: Float[Tensor, "batch n in"], mask: Bool[Tensor, "batch n"] | None
+    ) -> Float[Tensor, "batch out"]:
+        """The final states alone."""
+        if mask is None and len(inputs) == 1 and pays_in_lockstep(inputs):
+            return final_alone(self._ways, inputs[0])
+        return self.forward(inputs, mask).final
 
     def read(self, vectors: Float[Tensor, "batch n in"], words: Int[Tensor, "batch n"]) -> Encoded:
         """What it makes of the words' vectors; one that stands there twice may be multiplied with the weights once."""

@@ -56,6 +56,11 @@ def read_alone(ways: Sequence[nn.GRU], inputs: Float[Tensor, "n in"]) -> Encoded
     return Encoded(by_word[None], states[-1].reshape(1, -1))
 
 
+def final_alone(ways: Sequence[nn.GRU], inputs: Float[Tensor, "n in"]) -> Float[Tensor, "1 out"]:
+    """Its final state, for which the words' need not be put in order."""
+    return read_whole(ways, inputs[:, None])[-1].reshape(1, -1)
+
+
 def read_whole(ways: Sequence[nn.GRU], inputs: Float[Tensor, "n batch in"]) -> Float[Tensor, "n way batch hid"]:
     """The states after every step of one sequence read both ways, or of several of one length read one way.
 

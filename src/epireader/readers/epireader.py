@@ -107,8 +107,9 @@ class EpiReader(ReaderModule):
         else:
             passage, question, candidates = None, self.embedding(batch.question), None
             states = self.read_passage(batch) if passage_states is None else passage_states
-        asked = self.extractor.read_question(question, masks.question)
-        log_attention = self.extractor.point(states, asked.final, masks.passage)
+        places = places_to_learn(batch) if self.training and self.config.language_weight else None
+        asked, wanted = self._ask(question, batch, masks.question, places)
+        log_attention = self.extractor.point(states, asked, masks.passage)
         if line is not None and masks.passage is None and batch.candidates.shape[2] == 1:
             log_probs = known_log_probs(log_attention, line.ids, line.which, batch.candidates)
         else:
@@ -117,8 +118,6 @@ class EpiReader(ReaderModule):
         chosen = choose_hypotheses(log_probs.detach(), masks.candidates, self.config.hypotheses, keep)
         hypotheses = of_chosen(batch.candidates, chosen)
         answers = self.embedding(hypotheses) if candidates is None else of_chosen(candidates, chosen)
-        places = places_to_learn(batch) if self.training and self.config.language_weight else None
-        wanted = self.reasoner.wanted_at(places, asked.states, batch, masks.question)
         words = Vectors(passage, question, answers, wanted)
         entailment = self.reasoner(words, batch, hypotheses, masks, line)
         hypothesis_mask = None if masks.candidates is None else hypotheses[:, :, 0] != PAD_ID
@@ -130,6 +129,19 @@ class EpiReader(ReaderModule):
             evidence=evidence,
             log_likelihood=self._known(wanted, places, batch, question, candidates),
         )
+
+    def _ask(
+        self,
+        question: Float[Tensor, "batch q emb"],
+        batch: Batch,
+        mask: Bool[Tensor, "batch q"] | None,
+        places: Places | None,
+    ) -> tuple[Float[Tensor, "batch out"], Float[Tensor, "batch place emb"] | None]:
+        """g(Q), and what the words around those places of the questions, or around the blank, call for, if that is asked."""
+        if not self.config.fits_blank:
+            return self.extractor.sum_up_question(question, mask), None
+        asked = self.extractor.read_question(question, mask)
+        return asked.final, self.reasoner.wanted_at(places, asked.states, batch, mask)
 
     def _known(
         self,

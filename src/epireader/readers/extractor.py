@@ -36,6 +36,12 @@ class Extractor(nn.Module):
         asked: Encoded = self.question_encoder(self._thinned(question), question_mask)
         return asked
 
+    def sum_up_question(
+        self, question: Float[Tensor, "batch q emb"], question_mask: Bool[Tensor, "batch q"] | None
+    ) -> Float[Tensor, "batch out"]:
+        """g(Q) alone."""
+        return self.question_encoder.final(self._thinned(question), question_mask)
+
     def point(
         self,
         passage_states: Float[Tensor, "batch doc out"],

@@ -22,6 +22,7 @@ from epireader.layers.embedding import mean_vector
 from epireader.layers.gru import GRU
 from epireader.layers.kernels import can_pool_fused
 from epireader.layers.masking import masked_max
+from epireader.readers.alone import compare_alone, whole_maxima
 from epireader.readers.fitting import Places, around
 from epireader.readers.reading import Masks
 from epireader.readers.statements import fill_in, fill_in_word, statement_maxima
@@ -108,7 +109,7 @@ class Reasoner(nn.Module):
         return PassageLine(
             ids=ids,
             which=slots[line.words[0] != PAD_ID],
-            words=vectors,
+            compared=torch.cat([vectors, self.hypothesis_filters.weight.flatten(1).mT]),
             slots=slots,
             sums=window_sums(products[None, slots]) + filters.bias,
             match_weight=filters.weight[-2:],
@@ -126,11 +127,15 @@ class Reasoner(nn.Module):
     ) -> Entailment:
         """Scores for hypotheses given as the words to put into the blank."""
         answers = mean_vector(words.hypotheses, hypotheses)
-        if line is None:
-            sentences = self._read_sentences(words, batch, answers)
+        if line is not None and masks.question is None and hypotheses.shape[2] == 1:
+            sentences, statements = self._read_alone(line, words.question, batch, answers)
         else:
-            sentences = self._read_line(line, words.question, batch, answers, masks.question)
-        statements = self._read_hypotheses(words, batch, hypotheses, masks.question)
+            sentences = (
+                self._read_sentences(words, batch, answers)
+                if line is None
+                else self._read_line(line, words.question, batch, answers)
+            )
+            statements = self._read_hypotheses(words, batch, hypotheses)
         likened = nn.functional.linear(statements, self.similarity)  # R r_H
         similarity = (sentences * likened[:, None]).sum(dim=-1, keepdim=True)  # varsigma, eq. 3
         steps = torch.cat([similarity, sentences, statements[:, None].expand_as(sentences)], dim=-1)  # x_ik
@@ -164,24 +169,26 @@ class Reasoner(nn.Module):
         question: Float[Tensor, "batch q emb"],
         batch: Batch,
         answers: Float[Tensor, "batch hyp emb"],
-        question_mask: Bool[Tensor, "batch q"] | None,
     ) -> Float[Tensor, "batch sent hyp filt"]:
         """The same for questions about one passage."""
-        asked = asks(batch.question)
-        if question_mask is None:  # but for its blank, all of the one question is asked
-            question = question.index_select(1, asked[0].nonzero()[:, 0])
-            matches = match_features(line.words, answers, question, None)
-        else:
-            matches = match_features(line.words, answers, question, asked)
-        to_answer, to_question = (match.index_select(1, line.slots) for match in matches)
-        return line_maxima(line.sums, to_answer, to_question, line.match_weight, line.window_sentence, line.sentences)
+        matches = match_features(line.words, answers, question, asks(batch.question))
+        return maxima_of_matches(line, *matches)
+
+    def _read_alone(
+        self,
+        line: PassageLine,
+        question: Float[Tensor, "1 q emb"],
+        batch: Batch,
+        answers: Float[Tensor, "1 hyp emb"],
+    ) -> tuple[Float[Tensor, "1 sent hyp filt"], Float[Tensor, "1 hyp filt"]]:
+        """The sentences and the hypotheses of one question without padding, whose answers have one word each."""
+        filters = self.hypothesis_filters
+        compared = compare_alone(line, question[0], batch.question[0], answers[0], filters)
+        sentences = maxima_of_matches(line, compared.to_answer[None], compared.to_question[None])
+        return sentences, whole_maxima(compared.statements, filters.bias, wide=self.wide)[None]
 
     def _read_hypotheses(
-        self,
-        words: Vectors,
-        batch: Batch,
-        hypotheses: Int[Tensor, "batch hyp phrase"],
-        question_mask: Bool[Tensor, "batch q"] | None,
+        self, words: Vectors, batch: Batch, hypotheses: Int[Tensor, "batch hyp phrase"]
     ) -> Float[Tensor, "batch hyp filt"]:
         weight, bias = self.hypothesis_filters.weight, self.hypothesis_filters.bias
         of_question, of_answer = word_products(words.question, weight), word_products(words.hypotheses, weight)
@@ -192,7 +199,7 @@ class Reasoner(nn.Module):
             return fused_statements(*(tensor[None] for tensor in given), wide=self.wide).squeeze(0)
         if hypotheses.shape[2] == 1:
             products = fill_in_word(of_question, of_answer, batch.question)
-            length = None if question_mask is None else question_mask.sum(dim=1, keepdim=True)
+            length = batch.question_mask.sum(dim=1, keepdim=True)
         else:
             products, length = fill_in(of_question, of_answer, batch.question, hypotheses)
         return statement_maxima(products, length, bias, wide=self.wide)  # r_H
@@ -209,6 +216,14 @@ class Reasoner(nn.Module):
         gathered = self.synthesis(steps.transpose(1, 2).flatten(0, 1), mask.flatten(0, 1))
         scores = self.evidence(gathered.final).view(batch, hyp)  # y_k
         return Entailment(scores, self.evidence(gathered.states).view(batch, hyp, sent))
+
+
+def maxima_of_matches(
+    line: PassageLine, to_answer: Float[Tensor, "batch distinct hyp"], to_question: Float[Tensor, "batch distinct"]
+) -> Float[Tensor, "batch sent hyp filt"]:
+    """What the sentences of a line are, given the rows of M for each of its distinct words."""
+    laid = (matches.index_select(1, line.slots) for matches in (to_answer, to_question))
+    return line_maxima(line.sums, *laid, line.match_weight, line.window_sentence, line.sentences)
 
 
 def asks(question: Int[Tensor, "batch q"]) -> Bool[Tensor, "batch q"]:

@@ -37,17 +37,14 @@ def fill_in_word(
 
 def statement_maxima(
     products: Float[Tensor, "batch hyp word width filt"],
-    length: Int[Tensor, "batch #hyp"] | None,
+    length: Int[Tensor, "batch #hyp"],
     bias: Float[Tensor, " filt"],
     *,
     wide: bool,
 ) -> Float[Tensor, "batch hyp filt"]:
-    """The largest value each filter has over the windows of each hypothesis, after the ReLU; without lengths, all is real."""
-    words, width = products.shape[2:4]
+    """The largest value each filter has over the windows of each hypothesis, after the ReLU."""
+    width = products.shape[3]
     values = window_sums(pad(products, (0, 0, 0, 0, width - 1, width - 1)))
-    if length is None:
-        windows = values if wide else values[:, :, width - 1 : max(words, width)]
-        return torch.relu_(windows.amax(dim=2) + bias)
     counts = window_counts(length, values.shape[2], width=width, wide=wide)
     # A maximum that takes a zero for what does not count is that of the ReLUs.
     return (torch.relu_(values + bias) * counts[..., None]).amax(dim=2)

@@ -14,6 +14,7 @@ from torch import nn
 
 from epireader.layers.convolution import word_products
 from epireader.layers.embedding import look_up, mean_vector, word_embedding
+from epireader.readers.alone import whole_maxima
 from epireader.readers.reading import Masks
 from epireader.readers.reasoner import Entailment, Reasoner, Vectors, asks, match_features
 from epireader.readers.statements import fill_in, fill_in_word, statement_maxima, window_counts
@@ -134,9 +135,10 @@ def test_answers_of_one_word_are_filled_in_as_all_others_are(seed: int, width: i
 @given(seed=seeds, words=st.integers(1, 6), width=st.integers(1, 5), wide=st.booleans())
 def test_statements_without_padding_need_no_lengths(seed: int, words: int, width: int, wide: bool) -> None:
     draw = torch.Generator().manual_seed(seed)
-    products, bias = torch.randn(2, 3, words, width, 4, generator=draw), torch.randn(4, generator=draw)
-    maxima = [statement_maxima(products, length, bias, wide=wide) for length in (torch.full((2, 1), words), None)]
-    torch.testing.assert_close(*maxima)
+    products, bias = torch.randn(3, words, width, 4, generator=draw), torch.randn(4, generator=draw)
+    between_empty_slots = nn.functional.pad(products, (0, 0, 0, 0, width - 1, width - 1))
+    expected = statement_maxima(products[None], torch.full((1, 1), words), bias, wide=wide)[0]
+    torch.testing.assert_close(whole_maxima(between_empty_slots, bias, wide=wide), expected)
 
 
 @settings(max_examples=25)
