@@ -26,6 +26,11 @@ def look_up(embedding: nn.Embedding, *texts: Int[Tensor, "..."]) -> list[Float[T
     return [part.view(*text.shape, embedding.embedding_dim) for part, text in zip(vectors, texts, strict=True)]
 
 
+def vectors_of(embedding: nn.Embedding, words: Int[Tensor, "..."]) -> Float[Tensor, "... emb"]:
+    """The vectors of few words, without the embedding's own call, which takes as long as looking them up."""
+    return torch.embedding(embedding.weight, words, PAD_ID)
+
+
 def mean_vector(
     words: Float[Tensor, "batch cand phrase emb"], ids: Int[Tensor, "batch cand phrase"]
 ) -> Float[Tensor, "batch cand emb"]:

@@ -46,7 +46,7 @@ class GRU(nn.Module):
         """The states of sequences without padding, given step by step and returned so."""
         sequences = steps.transpose(0, 1)
         if pays_in_lockstep(sequences):
-            return read_whole([self.recurrence], steps)[:, 0]
+            return read_whole([self.recurrence], steps.flatten(0, 1), steps.shape[1])[:, 0]
         return self.forward(sequences, _everything(sequences)).states.transpose(0, 1)
 
 

@@ -50,7 +50,7 @@ def read_in_lockstep(
 
 def read_alone(ways: Sequence[nn.GRU], inputs: Float[Tensor, "n in"]) -> Encoded:
     """The same for a sequence that is alone and whole: every way ends with the last step."""
-    states = read_whole(ways, inputs[:, None]).squeeze(2)
+    states = read_whole(ways, inputs).squeeze(2)
     forwards, *backwards = states.unbind(dim=1)
     by_word = torch.cat([forwards, *(way.flip(0) for way in backwards)], dim=-1)
     return Encoded(by_word[None], states[-1].reshape(1, -1))
@@ -58,24 +58,25 @@ def read_alone(ways: Sequence[nn.GRU], inputs: Float[Tensor, "n in"]) -> Encoded
 
 def final_alone(ways: Sequence[nn.GRU], inputs: Float[Tensor, "n in"]) -> Float[Tensor, "1 out"]:
     """Its final state, for which the words' need not be put in order."""
-    return read_whole(ways, inputs[:, None])[-1].reshape(1, -1)
+    return read_whole(ways, inputs)[-1].reshape(1, -1)
 
 
-def read_whole(ways: Sequence[nn.GRU], inputs: Float[Tensor, "n batch in"]) -> Float[Tensor, "n way batch hid"]:
-    """The states after every step of one sequence read both ways, or of several of one length read one way.
+def read_whole(
+    ways: Sequence[nn.GRU], inputs: Float[Tensor, "n_batch in"], batch: int = 1
+) -> Float[Tensor, "n way batch hid"]:
+    """The states after every step of one sequence read both ways, or of several of one length read one way, which are given
+    step by step.
 
     As nothing is padding, what steps are given can be computed where they take it.
     """
-    weights, (steps, batch, _) = prepared(ways), inputs.shape
+    weights = prepared(ways)
     hidden = weights.state.shape[1]
-    rows = inputs.flatten(0, 1)
-    given = rows.new_empty(steps * batch, len(ways), 4 * hidden)
+    given = inputs.new_empty(inputs.shape[0], len(ways), 4 * hidden)
     given[..., :hidden] = weights.news_bias
-    read = (rows, rows.flip(0)) if len(ways) > 1 else (rows,)
-    parts = weights.input_bias.unbind(), weights.input.unbind(1), given[..., hidden:].unbind(1)
-    for words, bias, weight, gates in zip(read, *parts, strict=True):
+    read = (inputs, inputs.flip(0)) if len(ways) > 1 else (inputs,)
+    for words, (weight, bias), gates in zip(read, weights.ways, given[..., hidden:].unbind(1), strict=True):
         torch.addmm(bias, words, weight, out=gates)
-    return take_steps(given.view(steps, len(ways), batch, -1), weights.state)
+    return take_steps(given.view(-1, len(ways), batch, 4 * hidden), weights.state)
 
 
 @dataclass(frozen=True)
@@ -122,6 +123,8 @@ class StepWeights:
     """What is added to the state's part of the news."""
     state: Float[Tensor, "way hid gates"]
     """The news first."""
+    ways: list[tuple[Float[Tensor, "in gates"], Float[Tensor, " gates"]]]
+    """The weights of the inputs and their bias, way by way."""
 
 
 @dataclass(frozen=True)
@@ -159,11 +162,13 @@ def prepare(sources: list[Tensor]) -> StepWeights:
     input_weight, input_bias, state_weight, state_bias = (torch.stack(sources[n::4]) for n in range(4))
     hidden = state_weight.shape[2]
     input_bias[:, : 2 * hidden] += state_bias[:, : 2 * hidden]
+    by_input = input_weight.permute(2, 0, 1).contiguous()
     return StepWeights(
-        input=input_weight.permute(2, 0, 1).contiguous(),
+        input=by_input,
         input_bias=input_bias,
         news_bias=state_bias[:, 2 * hidden :].contiguous(),
         state=state_weight.transpose(1, 2).roll(hidden, dims=2),
+        ways=list(zip(by_input.unbind(1), input_bias.unbind(), strict=True)),
     )
 
 

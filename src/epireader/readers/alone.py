@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from epireader.data.vocabulary import BLANK_ID
-from epireader.layers.convolution import Filters, PassageLine, window_sums
+from epireader.layers.convolution import PassageLine, window_sums
 from epireader.layers.masking import masked_max
 
 
@@ -30,16 +30,17 @@ def compare_alone(
     question: Float[Tensor, "q emb"],
     words: Int[Tensor, " q"],
     answers: Float[Tensor, "hyp emb"],
-    filters: Filters,
+    filters: torch.Size,
 ) -> Compared:
-    """Compare a question without padding, given as vectors and as words."""
+    """Compare a question without padding, given as vectors and as words; `filters` says how wide they are, and how many."""
     blank, hyp = words.tolist().index(BLANK_ID), answers.shape[0]
+    # Nobody asks for the blank's own vector: answers take its place, and it is no word that others could match.
     products = torch.cat([answers, question[:blank], question[blank + 1 :]]) @ line.compared.mT
     matches, filtered = products.tensor_split([line.ids.shape[0]], dim=1)
-    of_answer, before, after = filtered.view(-1, *filters.weight.shape[1:]).tensor_split([hyp, hyp + blank])
-    empty = products.new_zeros(()).expand(filters.width - 1, *filters.weight.shape[1:])
-    around = [part.expand(hyp, *part.shape) for part in (empty, before, after)]
-    statements = torch.cat([around[0], around[1], of_answer[:, None], around[2], around[0]], dim=1)
+    of_answer, before, after = filtered.view(-1, *filters).tensor_split([hyp, hyp + blank])
+    empty = products.new_zeros(()).expand(filters[0] - 1, *filters)
+    empty, before, after = (part.expand(hyp, *part.shape) for part in (empty, before, after))
+    statements = torch.cat([empty, before, of_answer[:, None], after, empty], dim=1)
     return Compared(matches[:hyp].mT, masked_max(matches[hyp:].mT, None), statements)
 
 

@@ -10,7 +10,7 @@ from epireader.data.batches import Batch
 from epireader.data.vocabulary import PAD_ID
 from epireader.layers.attention import candidate_log_probs, known_log_probs
 from epireader.layers.convolution import PassageLine
-from epireader.layers.embedding import look_up, word_embedding
+from epireader.layers.embedding import look_up, vectors_of, word_embedding
 from epireader.layers.masking import masked_log_softmax, spread_log_probs
 from epireader.readers.extractor import Extractor
 from epireader.readers.fitting import Places, mean_log_likelihood, places_to_learn
@@ -105,7 +105,7 @@ class EpiReader(ReaderModule):
             passage, question, candidates = look_up(self.embedding, batch.passage, batch.question, batch.candidates)
             states = self.extractor.read_passage(passage, batch) if passage_states is None else passage_states
         else:
-            passage, question, candidates = None, self.embedding(batch.question), None
+            passage, question, candidates = None, vectors_of(self.embedding, batch.question), None
             states = self.read_passage(batch) if passage_states is None else passage_states
         places = places_to_learn(batch) if self.training and self.config.language_weight else None
         asked, wanted = self._ask(question, batch, masks.question, places)
@@ -117,7 +117,7 @@ class EpiReader(ReaderModule):
         keep = batch.answer if self.training else None
         chosen = choose_hypotheses(log_probs.detach(), masks.candidates, self.config.hypotheses, keep)
         hypotheses = of_chosen(batch.candidates, chosen)
-        answers = self.embedding(hypotheses) if candidates is None else of_chosen(candidates, chosen)
+        answers = vectors_of(self.embedding, hypotheses) if candidates is None else of_chosen(candidates, chosen)
         words = Vectors(passage, question, answers, wanted)
         entailment = self.reasoner(words, batch, hypotheses, masks, line)
         hypothesis_mask = None if masks.candidates is None else hypotheses[:, :, 0] != PAD_ID

@@ -87,10 +87,9 @@ class Reasoner(nn.Module):
         states: Float[Tensor, "batch q out"],
         batch: Batch,
         question_mask: Bool[Tensor, "batch q"] | None,
-    ) -> Float[Tensor, "batch place emb"] | None:
-        """The vectors that the words around places of the questions, or around the blank alone, call for, if that is asked."""
-        if self.wanted is None:
-            return None
+    ) -> Float[Tensor, "batch place emb"]:
+        """The vectors that the words around places of the questions, or around the blank alone, call for."""
+        assert self.wanted is not None
         index = batch.blank[:, None] if places is None else places.index
         if self.trust is None:
             read = states.gather(1, index[..., None].expand(*index.shape, states.shape[2]))
@@ -130,11 +129,7 @@ class Reasoner(nn.Module):
         if line is not None and masks.question is None and hypotheses.shape[2] == 1:
             sentences, statements = self._read_alone(line, words.question, batch, answers)
         else:
-            sentences = (
-                self._read_sentences(words, batch, answers)
-                if line is None
-                else self._read_line(line, words.question, batch, answers)
-            )
+            sentences = self._read_sentences(words, batch, answers, line)
             statements = self._read_hypotheses(words, batch, hypotheses)
         likened = nn.functional.linear(statements, self.similarity)  # R r_H
         similarity = (sentences * likened[:, None]).sum(dim=-1, keepdim=True)  # varsigma, eq. 3
@@ -147,8 +142,10 @@ class Reasoner(nn.Module):
         return replace(entailment, scores=entailment.scores + fit, fit=fit)
 
     def _read_sentences(
-        self, words: Vectors, batch: Batch, answers: Float[Tensor, "batch hyp emb"]
+        self, words: Vectors, batch: Batch, answers: Float[Tensor, "batch hyp emb"], line: PassageLine | None
     ) -> Float[Tensor, "batch sent hyp filt"]:
+        if line is not None:
+            return maxima_on_line(line, *match_features(line.words, answers, words.question, asks(batch.question)))
         filters = self.sentence_filters
         assert words.passage is not None
         # Only the first row of M depends on the hypothesis: the rest of the convolution is done once for all.
@@ -163,17 +160,6 @@ class Reasoner(nn.Module):
             wide=self.wide,
         )  # r_S
 
-    def _read_line(
-        self,
-        line: PassageLine,
-        question: Float[Tensor, "batch q emb"],
-        batch: Batch,
-        answers: Float[Tensor, "batch hyp emb"],
-    ) -> Float[Tensor, "batch sent hyp filt"]:
-        """The same for questions about one passage."""
-        matches = match_features(line.words, answers, question, asks(batch.question))
-        return maxima_of_matches(line, *matches)
-
     def _read_alone(
         self,
         line: PassageLine,
@@ -183,8 +169,8 @@ class Reasoner(nn.Module):
     ) -> tuple[Float[Tensor, "1 sent hyp filt"], Float[Tensor, "1 hyp filt"]]:
         """The sentences and the hypotheses of one question without padding, whose answers have one word each."""
         filters = self.hypothesis_filters
-        compared = compare_alone(line, question[0], batch.question[0], answers[0], filters)
-        sentences = maxima_of_matches(line, compared.to_answer[None], compared.to_question[None])
+        compared = compare_alone(line, question[0], batch.question[0], answers[0], filters.weight.shape[1:])
+        sentences = maxima_on_line(line, compared.to_answer[None], compared.to_question[None])
         return sentences, whole_maxima(compared.statements, filters.bias, wide=self.wide)[None]
 
     def _read_hypotheses(
@@ -218,12 +204,12 @@ class Reasoner(nn.Module):
         return Entailment(scores, self.evidence(gathered.states).view(batch, hyp, sent))
 
 
-def maxima_of_matches(
+def maxima_on_line(
     line: PassageLine, to_answer: Float[Tensor, "batch distinct hyp"], to_question: Float[Tensor, "batch distinct"]
 ) -> Float[Tensor, "batch sent hyp filt"]:
     """What the sentences of a line are, given the rows of M for each of its distinct words."""
-    laid = (matches.index_select(1, line.slots) for matches in (to_answer, to_question))
-    return line_maxima(line.sums, *laid, line.match_weight, line.window_sentence, line.sentences)
+    to_answer, to_question = (match.index_select(1, line.slots) for match in (to_answer, to_question))
+    return line_maxima(line.sums, to_answer, to_question, line.match_weight, line.window_sentence, line.sentences)
 
 
 def asks(question: Int[Tensor, "batch q"]) -> Bool[Tensor, "batch q"]:

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from epireader.data.vocabulary import PAD_ID
-from epireader.layers.embedding import each_once, look_up, word_embedding
+from epireader.layers.embedding import each_once, look_up, vectors_of, word_embedding
 
 
 def test_word_vectors_start_uniform_between_plus_and_minus_a_twentieth() -> None:
@@ -30,6 +30,7 @@ def test_texts_looked_up_together_are_what_each_is_alone() -> None:
     together = look_up(embedding, *texts)
     for vectors, text in zip(together, texts, strict=True):
         assert torch.equal(vectors, embedding(text))
+        assert torch.equal(vectors, vectors_of(embedding, text))
     weights = [torch.randn_like(vectors) for vectors in together]
     grads = [
         torch.autograd.grad(

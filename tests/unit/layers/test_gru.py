@@ -57,6 +57,19 @@ def test_both_directions_agree_with_the_definition_whatever_the_padding(
         torch.testing.assert_close(encoded.final[row], torch.tensor(bigru_final(weights, words), dtype=torch.float64))
 
 
+@pytest.mark.parametrize("learns", [True, False])
+@settings(max_examples=15)
+@given(lengths=st.lists(st.integers(1, 6), min_size=1, max_size=3), seed=seeds)
+def test_the_final_states_can_be_had_alone(learns: bool, lengths: list[int], seed: int) -> None:
+    module = bigru(seed=seed)
+    inputs, mask = sequences(lengths, max(lengths), 3, seed)
+    with torch.set_grad_enabled(learns):
+        final = module.final(inputs, None if mask.all() else mask)
+    for row, length in enumerate(lengths):
+        expected = bigru_final(weights_of(module), inputs[row, :length].tolist())
+        torch.testing.assert_close(final[row].detach(), torch.tensor(expected, dtype=torch.float64))
+
+
 @settings(max_examples=15)
 @given(lengths=st.lists(st.integers(1, 6), min_size=1, max_size=4), extra=st.integers(0, 3), seed=seeds)
 def test_one_direction_agrees_with_the_definition_and_ends_at_the_last_real_word(
