@@ -1,6 +1,10 @@
-"""The table as a picture for a slide: a panel a set of questions, a row a system, published hollow, measured filled."""
+"""The table as a picture for a slide: a panel a set of questions, a row a system, published hollow, measured filled.
 
-from collections.abc import Sequence
+A slide does not hold every line of the table. A reader has a row with its paper's settings, one with all others, and one
+for each set of books it was trained on; where several lines share a row, the best on validation is drawn.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,15 +17,40 @@ SLIDE = (13.333, 7.5)
 INK, GREY, PALE, BLUE = "#22262b", "#767d87", "#e3e6ea", "#1f5fa8"
 RING: dict[str, Any] = {"marker": "o", "color": INK, "markersize": 9, "markeredgewidth": 1.6, "linewidth": 0}
 POINT: dict[str, Any] = {"marker": "o", "color": BLUE, "markersize": 8, "linewidth": 0}
-LARGE_NAME, LONGEST_NAME = 30, 54
-"""Letters: of a name in large type, and of any name."""
+LONGEST_NAME = 38
+"""Letters."""
 TITLE = "The EpiReader and the readers it was compared with"
 SUBTITLE = "Test accuracy, %. Rebuilt sets (-R) are not the official ones: compare filled points with each other only."
-FOOTNOTE = "Bars: standard deviation over seeds.  *: training was not finished."
+FOOTNOTE = (
+    "Other settings: the best on validation.  Bars: standard deviation over seeds.  *: training was not finished."
+)
 
 
 class NoPictures(ValueError):
     """matplotlib is not there."""
+
+
+@dataclass(frozen=True, order=True)
+class Row:
+    """The lines of the table that are one in the picture."""
+
+    rank: int
+    unpublished: str
+    changed: bool
+    books: str
+    ensemble: bool
+    stage: int
+
+    @classmethod
+    def of(cls, place: Place) -> "Row":
+        books = next((change for change in place.changes if change.startswith("with ")), "")
+        return cls(place.rank, place.unpublished, bool(place.changes), books, place.members > 1, place.stage)
+
+    @property
+    def settings(self) -> str:
+        """What it has in place of the paper's settings."""
+        settings = self.books or ("other settings" if self.changed else "")
+        return ", ".join(filter(None, (settings, "ensemble" if self.ensemble else "")))
 
 
 @dataclass(frozen=True)
@@ -32,20 +61,21 @@ class Panel:
     published: Column | None
     measured: Column | None
 
-    def cell(self, place: Place, column: Column | None) -> Cell | None:
-        line = self.part.lines.get(place)
-        return line.cells.get(column) if line and column else None
-
-    def places(self) -> set[Place]:
-        """Rows it has a point in. What came after the paper, and the Extractors of readers that were changed, are left to
-        the table, or a slide would not hold them."""
-        both = (self.published, self.measured)
+    def readers(self) -> dict[Row, str]:
+        """The rows it has a point in, and whose they are. What came after the paper, and the Extractors of readers that were
+        changed, are left to the table."""
+        lines = {Row.of(place): line for place, line in self.part.lines.items() if not line.later}
         return {
-            place
-            for place, line in self.part.lines.items()
-            if not (line.later or (place.changes and not place.stage))
-            and any((cell := self.cell(place, column)) and cell.test for column in both)
+            row: line.name.partition(", ")[0]
+            for row, line in lines.items()
+            if (row.stage or not row.changed) and (self.cell(row, self.published) or self.cell(row, self.measured))
         }
+
+    def cell(self, row: Row, column: Column | None) -> Cell | None:
+        """The best on validation of those the row has there."""
+        lines = [line for place, line in self.part.lines.items() if Row.of(place) == row]
+        cells = [line.cells[column] for line in lines if column in line.cells and line.cells[column].test]
+        return max(cells, key=lambda cell: cell.valid.mean if cell.valid else 0.0, default=None)
 
 
 def draw(parts: Sequence[Part], path: Path) -> None:
@@ -55,30 +85,33 @@ def draw(parts: Sequence[Part], path: Path) -> None:
     except ImportError:
         raise NoPictures("drawing needs matplotlib; install it with: pip install 'epireader[plots]'") from None
     panels = [panel for part in parts for panel in _panels(part)]
-    names = {place: _short(panel.part.lines[place].name) for panel in panels for place in panel.places()}
+    readers = {row: reader for panel in panels for row, reader in panel.readers().items()}
     # Floors stand first in the table, but at the foot of a picture.
-    rows = {place: names[place] for place in sorted(names, key=lambda place: (place.rank < 0, place))}
+    rows = sorted(readers, key=lambda row: (row.rank < 0, row))
     figure = Figure(figsize=SLIDE, dpi=144, facecolor="white")
     for number, panel in enumerate(panels, start=1):
         axis = figure.add_subplot(1, len(panels), number)
-        _draw_panel(axis, panel, list(rows))
-        labels = axis.set_yticks(range(len(rows)), rows.values() if number == 1 else [""] * len(rows), color=INK)
-        for label in (tick.label1 for tick in labels):
-            large = len(label.get_text()) <= LARGE_NAME
-            weight = "bold" if large and label.get_text().startswith("EpiReader") else None
-            label.set(fontsize=12 if large else 7.5, weight=weight)
-    figure.subplots_adjust(left=0.265, right=0.99, top=0.79, bottom=0.075, wspace=0.05)
+        _draw_panel(axis, panel, rows)
+        axis.set_yticks(range(len(rows)), [""] * len(rows))
+    _name_rows(figure.axes[0], {row: readers[row] for row in rows})
+    figure.subplots_adjust(left=0.19, right=0.99, top=0.79, bottom=0.075, wspace=0.05)
     _write_titles(figure)
     with written_beside(path) as beside:
         figure.savefig(beside, format="png")
 
 
-def _short(name: str) -> str:
-    """A name that fits beside its points; of an ensemble the end is kept."""
-    if len(name) <= LONGEST_NAME:
-        return name
-    settings, *ensemble = name.partition(", ensemble of ")
-    return settings[: LONGEST_NAME - 1 - len("".join(ensemble))] + "…" + "".join(ensemble)
+def _name_rows(axis: Any, readers: Mapping[Row, str]) -> None:
+    """A reader's name stands at its first row; under it, paler, what it had in place of its paper's settings."""
+    owners = [(row.rank, row.unpublished) for row in readers]
+    under = [bool(row.settings) and owners[height] in owners[:height] for height, row in enumerate(readers)]
+    names = [
+        row.settings if below else ", ".join(filter(None, (reader, row.settings)))
+        for below, (row, reader) in zip(under, readers.items(), strict=True)
+    ]
+    short = [name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…" for name in names]
+    for tick, below in zip(axis.set_yticks(range(len(short)), short), under, strict=True):
+        ours = tick.label1.get_text().startswith("EpiReader")
+        tick.label1.set(fontsize=10.5, color=GREY if below else INK, weight="bold" if ours else None)
 
 
 def _panels(part: Part) -> list[Panel]:
@@ -92,8 +125,8 @@ def _panels(part: Part) -> list[Panel]:
     return panels
 
 
-def _draw_panel(axis: Any, panel: Panel, places: Sequence[Place]) -> None:
-    axis.set(xlim=(0, 95), ylim=(len(places) - 0.4, -0.6), xticks=range(0, 81, 20))
+def _draw_panel(axis: Any, panel: Panel, rows: Sequence[Row]) -> None:
+    axis.set(xlim=(0, 95), ylim=(len(rows) - 0.4, -0.6), xticks=range(0, 81, 20))
     for column, left, colour in ((panel.published, 0.0, INK), (panel.measured, 0.36, BLUE)):
         if column:
             axis.text(left, 1.03, column.set, transform=axis.transAxes, fontsize=15, color=colour, weight="bold")
@@ -101,9 +134,9 @@ def _draw_panel(axis: Any, panel: Panel, places: Sequence[Place]) -> None:
     axis.set_axisbelow(True)
     axis.tick_params(length=0, labelsize=11, labelcolor=GREY)
     axis.spines[:].set_visible(False)
-    for row, place in enumerate(places):
-        axis.axhline(row, color=PALE, linewidth=1, zorder=0)
-        _draw_row(axis, row, panel.cell(place, panel.published), panel.cell(place, panel.measured))
+    for height, row in enumerate(rows):
+        axis.axhline(height, color=PALE, linewidth=1, zorder=0)
+        _draw_row(axis, height, panel.cell(row, panel.published), panel.cell(row, panel.measured))
 
 
 def _draw_row(axis: Any, row: int, published: Cell | None, measured: Cell | None) -> None:

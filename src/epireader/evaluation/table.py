@@ -6,7 +6,7 @@ A column is one set of questions, and published and measured figures never share
 import math
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from epireader.data.known_sets import official_name
@@ -60,6 +60,8 @@ class Place:
     """Where a line stands: by its reader, plain before changed, single before ensembles, the Extractor before the whole."""
 
     rank: int
+    unpublished: str = ""
+    """The reader, if nobody has published figures of it: all of those have one rank."""
     changes: tuple[str, ...] = ()
     members: int = 1
     stage: int = 1
@@ -151,11 +153,11 @@ def _put_measured(lines: dict[Place, Line], column: Column, results: Iterable[Re
 
 def _places(result: Result) -> list[Place]:
     """Its line and, for a single reader that reranks, that of its Extractor."""
-    rank, changes = _rank(result.reader, len(SYSTEMS)), _changes(result)
-    if not result.members:
-        return [Place(rank, changes, stage=stage) for stage in ((0, 1) if result.reader in RERANKS else (1,))]
-    published = _published_ensemble(result)
-    return [Place(rank, changes, len(result.members)) if published is None else Place(published)]
+    published, rank = _published_ensemble(result), _rank(result.reader, len(SYSTEMS))
+    if published is not None:
+        return [Place(published)]
+    whole = Place(rank, result.reader if rank == len(SYSTEMS) else "", _changes(result), len(result.members) or 1)
+    return [replace(whole, stage=0), whole] if result.reader in RERANKS and not result.members else [whole]
 
 
 def _published_ensemble(result: Result) -> int | None:

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from builders import result
 
-from epireader.evaluation import picture
 from epireader.evaluation.picture import NoPictures, draw
 from epireader.evaluation.results import SHIPPED, read_results
 from epireader.evaluation.table import Part, build_table
@@ -65,7 +64,7 @@ def test_it_is_a_png_of_the_size_of_a_slide_that_has_every_figure_on_it(
     labels = [label.get_text() for label in names.get_yticklabels()]
     assert labels[0] == "Humans (context + query)"
     assert labels[-1] == "Random candidate"
-    assert "AS Reader, as-few-books, ensemble of 3" in labels
+    assert labels[labels.index("AS Reader") :][:3] == ["AS Reader", "other settings", "other settings, ensemble"]
     assert not any(label.startswith("AoA") for label in labels)
     shown = [text.get_text() for text in names.texts]
     assert {"CBT NE", "CBT-R NE", "81.6", "68.6", "68.5", "68.0*", "30.0", "10.7", "77.7"} <= set(shown)
@@ -87,8 +86,23 @@ def test_no_label_stands_on_another_or_outside(tmp_path: Path, monkeypatch: pyte
             assert not box.overlaps(second), f"{name} stands on {other}"
 
 
-def test_a_long_name_is_cut() -> None:
-    assert picture._short("x" * 60) == "x" * 53 + "…"
-    assert picture._short("x" * 60 + ", ensemble of 7") == "x" * 38 + "…, ensemble of 7"
-    assert picture._short("AS Reader, given vectors") == "AS Reader, given vectors"
-    assert picture._short("x" * 54) == "x" * 54
+def test_of_all_other_settings_the_best_on_validation_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    figures = {a: {"accuracy": {"final": a / 100, "extractor": a / 100}} for a in (11, 12, 13, 14, 15, 16)}
+    rows = [result(overrides=["training.l2=0.5"], valid=figures[16], test=figures[11])]
+    rows += [result(overrides=["training.l2=0.1"], valid=figures[15], test=figures[12])]
+    rows += [result(overrides=["training.l2=0.1"], books="many", valid=figures[14], test=figures[13])]
+    figure = drawn(build_table(rows), tmp_path / "table.png", monkeypatch)
+    shown = {text.get_text() for text in figure.axes[0].texts}
+    assert {"11.0", "13.0"} <= shown
+    assert "12.0" not in shown
+    labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert labels[labels.index("AS Reader") :][:3] == ["AS Reader", "other settings", "with many"]
+
+
+def test_a_reader_nobody_has_published_is_named_and_a_long_name_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [result(reader="mine", preset="changed"), result(reader="x" * 60, preset="x" * 60)]
+    figure = drawn(build_table(rows), tmp_path / "table.png", monkeypatch)
+    labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert {"mine, other settings", "x" * 37 + "…"} <= set(labels)

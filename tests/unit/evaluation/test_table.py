@@ -123,6 +123,11 @@ def test_changed_runs_stand_under_the_reader_they_are_of_and_floors_first() -> N
     assert after[:2] == ["EpiReader Extractor, small", "EpiReader, small"]
 
 
+def test_two_readers_of_ones_own_have_a_line_each() -> None:
+    first, *_ = build_table([result(reader=name, preset=name, seed=0) for name in ("mine", "yours")])
+    assert [line.name for line in first.lines.values()][-2:] == ["mine", "yours"]
+
+
 @pytest.mark.parametrize(
     ("measured", "name", "published"),
     [
