@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import linear
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from epireader.data.vocabulary import PAD_ID
 from epireader.layers.directions import (
@@ -18,7 +19,7 @@ from epireader.layers.directions import (
     weights_of,
 )
 from epireader.layers.embedding import each_once
-from epireader.layers.lockstep import final_alone, forget, pays_in_lockstep, read_in_lockstep, read_whole
+from epireader.layers.lockstep import final_alone, forget, only_reads, pays_in_lockstep, read_in_lockstep, read_whole
 
 
 class GRU(nn.Module):
@@ -63,7 +64,7 @@ class BiGRU(BothDirections[GRU]):
         mask = _everything(inputs) if mask is None else mask
         if can_be_fused(inputs, self.forwards.recurrence.hidden_size):
             return read_fused(self._ways, inputs, mask)
-        return super().forward(inputs, mask)
+        return read_packed(self._ways, inputs, mask) if only_reads(inputs) else super().forward(inputs, mask)
 
     def final(
         self, inputs: Float[Tensor, "batch n in"], mask: Bool[Tensor, "batch n"] | None
@@ -102,6 +103,16 @@ def read_fused(ways: list[nn.GRU], inputs: Float[Tensor, "batch n in"], mask: Bo
     lengths = mask.sum(dim=1, dtype=torch.int32)
     states, final = fused_gru(gates[None], state_weight[None], bias.unflatten(0, (-1, 2))[None], lengths[None])
     return Encoded(states.squeeze(0).flatten(2), final.squeeze(0).flatten(1))
+
+
+def read_packed(ways: list[nn.GRU], inputs: Float[Tensor, "batch n in"], mask: Bool[Tensor, "batch n"]) -> Encoded:
+    """What two GRUs make of many sequences on a CPU: without the steps of padding, and with nothing to put in order."""
+    packed = pack_padded_sequence(inputs, mask.sum(dim=1).clamp(min=1), batch_first=True, enforce_sorted=False)
+    weights: list[Tensor] = [weight for way in ways for weight in way.parameters()]
+    start = inputs.new_zeros(len(ways), len(inputs), ways[0].hidden_size)
+    states, final = torch.gru(packed.data, packed.batch_sizes, start, weights, True, 1, 0.0, False, True)
+    padded, _ = pad_packed_sequence(packed._replace(data=states), batch_first=True, total_length=inputs.shape[1])
+    return Encoded(padded, final[:, packed.unsorted_indices].transpose(0, 1).flatten(1))
 
 
 def side_by_side(*groups: Sequence[Tensor]) -> list[Tensor]:

@@ -19,10 +19,15 @@ from epireader.layers.directions import Encoded, is_step_by_step, reversed_withi
 FEW_SEQUENCES = 8
 
 
+def only_reads(inputs: Tensor) -> bool:
+    """Whether sequences lie on a CPU, and nothing is to be learnt from them."""
+    plain = not (torch.is_grad_enabled() or is_step_by_step() or torch.is_autocast_enabled(inputs.device.type))
+    return plain and inputs.device.type == "cpu"
+
+
 def pays_in_lockstep(inputs: Tensor) -> bool:
-    """Whether there are few sequences on a CPU, and nothing is to be learnt from them."""
-    alone = not (torch.is_grad_enabled() or is_step_by_step() or torch.is_autocast_enabled(inputs.device.type))
-    return alone and inputs.device.type == "cpu" and inputs.shape[0] <= FEW_SEQUENCES
+    """Whether, besides, there are few of them."""
+    return only_reads(inputs) and inputs.shape[0] <= FEW_SEQUENCES
 
 
 def read_in_lockstep(

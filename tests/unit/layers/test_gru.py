@@ -16,7 +16,7 @@ from torch import Tensor
 from epireader.layers.directions import can_be_fused, has_room, step_by_step
 from epireader.layers.embedding import word_embedding
 from epireader.layers.gru import GRU, BiGRU
-from epireader.layers.lockstep import FEW_SEQUENCES, pays_in_lockstep
+from epireader.layers.lockstep import FEW_SEQUENCES, only_reads, pays_in_lockstep
 from epireader.layers.lstm import LSTM, BiLSTM
 
 seeds = st.integers(0, 10_000)
@@ -209,6 +209,25 @@ def test_few_sequences_in_lockstep_are_read_as_many_are(
         in_lockstep = module(inputs, mask)
     torch.testing.assert_close(in_lockstep.states[mask], learning.states[mask].detach())
     torch.testing.assert_close(in_lockstep.final, learning.final.detach())
+
+
+@settings(max_examples=15)
+@given(
+    lengths=st.lists(st.integers(0, 6), min_size=FEW_SEQUENCES + 1, max_size=FEW_SEQUENCES + 5).filter(any),
+    extra=st.integers(0, 2),
+    seed=seeds,
+)
+def test_many_sequences_are_read_packed_as_where_something_is_learnt(lengths: list[int], extra: int, seed: int) -> None:
+    module = bigru(seed=seed)
+    inputs, mask = sequences(lengths, max(lengths) + extra, 3, seed)
+    learning = module(inputs, mask)
+    with torch.no_grad():
+        assert only_reads(inputs)
+        packed = module(inputs, mask)
+    there = mask.any(dim=1)
+    torch.testing.assert_close(packed.states[mask], learning.states[mask].detach())
+    torch.testing.assert_close(packed.final[there], learning.final[there].detach())
+    assert packed.states.isfinite().all()
 
 
 @settings(max_examples=25)
