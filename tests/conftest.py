@@ -1,7 +1,10 @@
 """Shapes and types of the whole package are checked while the tests run (where beartype is installed)."""
 
 import importlib.util
+from collections.abc import Iterator
 
+import jaxtyping
+import pytest
 from hypothesis import settings
 from jaxtyping import install_import_hook
 
@@ -14,3 +17,12 @@ if importlib.util.find_spec("triton"):
         importlib.import_module(f"epireader.layers.fused.{kernels}")
 if importlib.util.find_spec("beartype"):
     install_import_hook("epireader", "beartype.beartype")
+
+
+@pytest.fixture
+def unchecked() -> Iterator[None]:
+    """But not in thousands of steps of readers whose shapes other tests check: it takes a third of their time."""
+    before = jaxtyping.config.jaxtyping_disable
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", before)

@@ -21,6 +21,8 @@ from epireader.readers.ensemble import load_members
 from epireader.readers.language_model import LanguageModelReader
 from epireader.readers.saved import Model, build_model
 
+pytestmark = pytest.mark.usefixtures("unchecked")
+
 
 @dataclass(frozen=True)
 class Lesson:
