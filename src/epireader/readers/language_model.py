@@ -19,7 +19,7 @@ from epireader.layers.lstm import FORGET_GATE
 from epireader.layers.masking import masked_log_softmax, spread_log_probs
 from epireader.readers.hypotheses import fill_blank
 from epireader.readers.reading import Loss, ReaderModule, Reading
-from epireader.settings import refuse_below_one, refuse_negative
+from epireader.settings import refuse_below_one
 
 WORDS_AT_ONCE = 4096
 """For how many words the whole vocabulary is scored at once; in training it is scored again rather than kept."""
@@ -38,7 +38,8 @@ class LanguageModelConfig:
 
     def __post_init__(self) -> None:
         refuse_below_one(self, "model", "embedding_dim", "hidden_dim")
-        refuse_negative(self, "model", "learns_from")
+        if self.learns_from < 0 or self.learns_from == 1:
+            raise ValueError(f"model.learns_from must be 0, for all words, or at least 2, got {self.learns_from}")
 
 
 class LanguageModelReader(ReaderModule):

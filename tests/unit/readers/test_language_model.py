@@ -42,6 +42,12 @@ def test_it_can_learn_from_the_last_words_alone(seed: int, count: int, extra: Ex
     assert module.loss(module(batch), batch).total.item() == pytest.approx(loss, rel=1e-6, abs=1e-9)
 
 
+@pytest.mark.parametrize("words", [-1, 1])
+def test_it_cannot_learn_what_follows_from_one_word(words: int) -> None:
+    with pytest.raises(ValueError, match=rf"model.learns_from must be 0, for all words, or at least 2, got {words}"):
+        module_of_language_model.LanguageModelConfig(learns_from=words)
+
+
 def test_questions_are_filled_in_and_passages_moved_to_the_right_as_worked_by_hand() -> None:
     batch = batch_of_cases([Case([[5, 6]], [7, 1, 8], [[9], [10, 11]], 0), Case([[5, 6, 7]], [1], [[9], [10]], 0)])
     assert right_aligned(batch.passage).tolist() == [[0, 5, 6], [5, 6, 7]]
