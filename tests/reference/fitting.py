@@ -5,20 +5,29 @@ from math import exp, log
 from reference.cases import PLACEHOLDER, Case
 from reference.reasoning import mean
 from reference.recurrence import bigru_states
-from reference.weights import Vector, Weights, dot, part
+from reference.weights import Matrix, Vector, Weights, dot, part
 
 
 def wanted(case: Case, weights: Weights, name: str, place: int, *, by_neighbours: bool) -> Vector:
     """The vector that is called for at a place of the question: by the state there, or by those on either side of it."""
-    table = weights["embedding.weight"]
-    states = bigru_states(part(weights, "extractor.question_encoder"), [table[word] for word in case.question])
-    width = len(states[0]) // 2
-    before = states[place - 1][:width] if place > 0 else [0.0] * width
-    after = states[place + 1][width:] if place + 1 < len(states) else [0.0] * width
-    state = before + after if by_neighbours else states[place]
+    state = neighbours(case, weights, place) if by_neighbours else question_states(case, weights)[place]
     return [
         dot(row, state) + bias for row, bias in zip(weights[f"{name}.weight"], weights[f"{name}.bias"], strict=True)
     ]
+
+
+def neighbours(case: Case, weights: Weights, place: int) -> Vector:
+    """The state of the word before a place of the question, read forwards, and that of the word after it, read backwards."""
+    states = question_states(case, weights)
+    width = len(states[0]) // 2
+    before = states[place - 1][:width] if place > 0 else [0.0] * width
+    after = states[place + 1][width:] if place + 1 < len(states) else [0.0] * width
+    return before + after
+
+
+def question_states(case: Case, weights: Weights) -> Matrix:
+    table = weights["embedding.weight"]
+    return bigru_states(part(weights, "extractor.question_encoder"), [table[word] for word in case.question])
 
 
 def fit(case: Case, weights: Weights, candidate: list[int], *, by_neighbours: bool) -> float:

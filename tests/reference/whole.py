@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 from reference.cases import PLACEHOLDER, Case
-from reference.fitting import fit
+from reference.fitting import fit, neighbours
 from reference.losses import combine, extractor_loss, joint_loss, reasoner_loss
 from reference.pointing import attention, best, probability, softmax
 from reference.reasoning import evidence_by_sentence, hypothesis
 from reference.recurrence import bigru_final, bigru_states
-from reference.weights import Matrix, Vector, Weights, part
+from reference.weights import Matrix, Vector, Weights, part, plus, times
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,20 @@ class Reasoned:
 
 
 def extract(case: Case, weights: Weights) -> Extracted:
-    """The Extractor, which alone is the AS Reader."""
+    """The Extractor, which alone is the AS Reader; with the mark and the look at the blank where it has weights for them."""
     table = weights["embedding.weight"]
-    states = bigru_states(part(weights, "extractor.passage_encoder"), [table[word] for word in case.passage])
+    vectors = [table[word] for word in case.passage]
+    if "extractor.mark" in weights:
+        asked = [word for word in case.question if word != PLACEHOLDER]
+        mark = weights["extractor.mark"]
+        vectors = [
+            plus(vector, mark) if word in asked else vector for word, vector in zip(case.passage, vectors, strict=True)
+        ]
+    states = bigru_states(part(weights, "extractor.passage_encoder"), vectors)
     question = bigru_final(part(weights, "extractor.question_encoder"), [table[word] for word in case.question])
+    if "extractor.at_blank.weight" in weights:
+        around = neighbours(case, weights, case.question.index(PLACEHOLDER))
+        question = plus(question, times(weights["extractor.at_blank.weight"], around))
     pointed = attention(states, question)
     return Extracted(pointed, [probability(words, case.passage, pointed) for words in case.candidates])
 

@@ -2,6 +2,7 @@
 
 import weakref
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -35,9 +36,9 @@ ASKED = (
 MIXED = ("epireader", "as-reader", "deep-lstm", "epireader")
 
 
-def member(kind: str, seed: int) -> Model:
+def member(kind: str, seed: int, **settings: bool) -> Model:
     torch.manual_seed(seed)
-    model = build_model(kind, small_config(kind), Vocabulary(tuple(WORDS.split()), strangers=3))
+    model = build_model(kind, replace(small_config(kind), **settings), Vocabulary(tuple(WORDS.split()), strangers=3))
     with torch.no_grad():
         for parameter in model.module.parameters():
             parameter.uniform_(-0.8, 0.8)
@@ -88,6 +89,16 @@ def test_different_stories_read_in_one_pass_are_answered_as_one_by_one(kinds: tu
     for (number, asked), answers in zip(ASKED, together, strict=True):
         agree(answers, one.answer(TEXTS[number], asked.question, asked.candidates, top=100), why=why)
         assert why or all(answer.attention is answer.evidence is answer.fits_blank is None for answer in answers)
+
+
+@pytest.mark.parametrize("kind", ["epireader", "as-reader"])
+def test_readers_that_mark_the_words_of_a_question_read_for_each_one_anew(kind: str) -> None:
+    one = Reader([member(kind, 0, marks_question=True, asks_at_blank=True)])
+    stories = read_all(one)
+    for _ in range(2):
+        together = one.answer_all(asked_about(stories), top=100, why=True)
+        for (number, asked), answers in zip(ASKED, together, strict=True):
+            agree(answers, one.answer(TEXTS[number], asked.question, asked.candidates, top=100))
 
 
 @pytest.mark.parametrize("name", ["most-frequent", "last-mentioned"])

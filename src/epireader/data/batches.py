@@ -50,6 +50,17 @@ class Batch:
         return self.question != PAD_ID
 
     @cached_property
+    def words_asked(self) -> Bool[Tensor, "batch q"]:
+        """The words of the question proper: neither padding nor the blank."""
+        return self.question > max(PAD_ID, BLANK_ID)  # no word has a smaller id
+
+    @cached_property
+    def in_question(self) -> Bool[Tensor, "batch doc"]:
+        """The words of the passage that stand in the question too."""
+        same = self.passage[:, :, None] == self.question[:, None]
+        return (same & self.words_asked[:, None]).any(dim=2)
+
+    @cached_property
     def candidate_mask(self) -> Bool[Tensor, "batch cand"]:
         return self.candidates[:, :, 0] != PAD_ID
 

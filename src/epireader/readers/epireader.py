@@ -12,25 +12,23 @@ from epireader.layers.attention import candidate_log_probs, known_log_probs
 from epireader.layers.convolution import PassageLine
 from epireader.layers.embedding import look_up, vectors_of, word_embedding
 from epireader.layers.masking import masked_log_softmax, spread_log_probs
-from epireader.readers.extractor import Extractor
+from epireader.readers.extractor import Extractor, ExtractorConfig
 from epireader.readers.fitting import Places, mean_log_likelihood, places_to_learn
 from epireader.readers.hypotheses import choose_hypotheses
 from epireader.readers.losses import margin_loss, negative_log_likelihood, with_language
 from epireader.readers.reading import Evidence, Loss, Masks, ReaderModule, Reading
 from epireader.readers.reasoner import Entailment, Reasoner, Vectors
-from epireader.settings import refuse_below_one, refuse_negative, refuse_no_share
+from epireader.settings import refuse_below_one, refuse_negative
 
 REASONER_LOSSES = ("margin", "likelihood")
 
 
 @dataclass(frozen=True, kw_only=True)
-class EpiReaderConfig:
+class EpiReaderConfig(ExtractorConfig):
     """Sizes of the EpiReader (the paper's Table 1) and the weights of its losses."""
 
     embedding_dim: int = 300
     """D, the width of a word vector."""
-    hidden_dim: int = 128
-    """d, the width of one direction of the Extractor's GRUs."""
     hypotheses: int = 5
     """K, how many answers the Extractor proposes."""
     filter_width: int = 3
@@ -51,16 +49,13 @@ class EpiReaderConfig:
     """Whether a hypothesis is also judged by how well it fits the words around the blank."""
     language_weight: float = 0.0
     """The weight of a loss for knowing words of the question by those around them; the blank is then known in that way."""
-    dropout: float = 0.0
-    """Which share of the entries of the word vectors that the Extractor reads is left out at random in training."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.reasoner_loss not in REASONER_LOSSES:
             choices = " or ".join(REASONER_LOSSES)
             raise ValueError(f"model.reasoner_loss must be {choices}, got {self.reasoner_loss!r}")
-        sizes = ("embedding_dim", "hidden_dim", "hypotheses", "filter_width", "filters", "reasoner_hidden_dim")
-        refuse_below_one(self, "model", *sizes)
-        refuse_no_share(self, "model", "dropout")
+        refuse_below_one(self, "model", "hypotheses", "filter_width", "filters", "reasoner_hidden_dim")
         refuse_negative(self, "model", "language_weight")
         if self.language_weight and not self.fits_blank:
             raise ValueError("model.language_weight needs model.fits_blank = true: it teaches what fits the blank")
@@ -73,7 +68,7 @@ class EpiReader(ReaderModule):
         super().__init__()
         self.config = config
         self.embedding = word_embedding(words, config.embedding_dim)
-        self.extractor = Extractor(config.embedding_dim, config.hidden_dim, config.dropout)
+        self.extractor = Extractor(config)
         self.reasoner = Reasoner(
             embedding_dim=config.embedding_dim,
             filters=config.filters,
@@ -84,7 +79,10 @@ class EpiReader(ReaderModule):
             knows_words=config.language_weight > 0,
         )
 
-    def read_passage(self, batch: Batch) -> Float[Tensor, "batch doc out"]:
+    def read_passage(self, batch: Batch) -> Float[Tensor, "batch doc out"] | None:
+        return None if self.config.marks_question else self._read_passage(batch)
+
+    def _read_passage(self, batch: Batch) -> Float[Tensor, "batch doc out"]:
         return self.extractor.read_passage(self.embedding(batch.passage), batch)
 
     def lay_out(self, batch: Batch) -> PassageLine | None:
@@ -106,7 +104,7 @@ class EpiReader(ReaderModule):
             states = self.extractor.read_passage(passage, batch) if passage_states is None else passage_states
         else:
             passage, question, candidates = None, vectors_of(self.embedding, batch.question), None
-            states = self.read_passage(batch) if passage_states is None else passage_states
+            states = self._read_passage(batch) if passage_states is None else passage_states
         places = places_to_learn(batch) if self.training and self.config.language_weight else None
         asked, wanted = self._ask(question, batch, masks.question, places)
         log_attention = self.extractor.point(states, asked, masks.passage)
@@ -139,8 +137,8 @@ class EpiReader(ReaderModule):
     ) -> tuple[Float[Tensor, "batch out"], Float[Tensor, "batch place emb"] | None]:
         """g(Q), and what the words around those places of the questions, or around the blank, call for, if that is asked."""
         if not self.config.fits_blank:
-            return self.extractor.sum_up_question(question, mask), None
-        asked = self.extractor.read_question(question, mask)
+            return self.extractor.sum_up_question(question, batch, mask), None
+        asked = self.extractor.read_question(question, batch, mask)
         return asked.final, self.reasoner.wanted_at(places, asked.states, batch, mask)
 
     def _known(

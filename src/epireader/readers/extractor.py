@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
@@ -16,31 +17,67 @@ from epireader.readers.reading import Loss, ReaderModule, Reading
 from epireader.settings import refuse_below_one, refuse_negative, refuse_no_share
 
 
-class Extractor(nn.Module):
-    """Two biGRUs, one over the passage and one over the question, whose states are compared word by word."""
+@dataclass(frozen=True, kw_only=True)
+class ExtractorConfig:
+    """What a reader's Extractor is told."""
 
-    def __init__(self, embedding_dim: int, hidden_dim: int, dropout: float = 0.0) -> None:
+    embedding_dim: int = 256
+    """D, the width of a word vector."""
+    hidden_dim: int = 128
+    """d, the width of one direction of the Extractor's GRUs."""
+    dropout: float = 0.0
+    """Which share of the entries of the word vectors that the Extractor reads is left out at random in training."""
+    marks_question: bool = False
+    """Whether words of the passage that stand in the question are marked; it is then read anew for every question."""
+    asks_at_blank: bool = False
+    """Whether it points by what stands around the blank too, and not by the question as a whole alone."""
+
+    def __post_init__(self) -> None:
+        refuse_below_one(self, "model", "embedding_dim", "hidden_dim")
+        refuse_no_share(self, "model", "dropout")
+
+
+class Extractor(nn.Module):
+    """Two biGRUs, one over the passage and one over the question, whose states are compared word by word.
+
+    It may be given two things that the paper's does not have: a mark on the words of the passage that stand in the
+    question too, and a look at what stands around the blank beside the question as a whole.
+    """
+
+    def __init__(self, config: ExtractorConfig) -> None:
         super().__init__()
-        self.dropout = dropout
-        self.passage_encoder = BiGRU(embedding_dim, hidden_dim)  # f
-        self.question_encoder = BiGRU(embedding_dim, hidden_dim)  # g
+        words, states = config.embedding_dim, 2 * config.hidden_dim
+        self.dropout = config.dropout
+        self.passage_encoder = BiGRU(words, config.hidden_dim)  # f
+        self.question_encoder = BiGRU(words, config.hidden_dim)  # g
+        self.mark = nn.Parameter(torch.zeros(words)) if config.marks_question else None
+        self.at_blank = nn.Linear(states, states, bias=False) if config.asks_at_blank else None
 
     def read_passage(self, passage: Float[Tensor, "batch doc emb"], batch: Batch) -> Float[Tensor, "batch doc out"]:
         """f(t): a state for every word of the passage."""
-        return self.passage_encoder.read(self._thinned(passage), batch.passage).states
+        vectors = self._thinned(passage)
+        if self.mark is None:
+            return self.passage_encoder.read(vectors, batch.passage).states
+        words = torch.where(batch.in_question, -batch.passage, batch.passage)  # a word with a mark is another
+        return self.passage_encoder.read(vectors + batch.in_question[..., None] * self.mark, words).states
 
     def read_question(
-        self, question: Float[Tensor, "batch q emb"], question_mask: Bool[Tensor, "batch q"] | None
+        self, question: Float[Tensor, "batch q emb"], batch: Batch, question_mask: Bool[Tensor, "batch q"] | None
     ) -> Encoded:
         """g(Q), and a state for every word of the question."""
         asked: Encoded = self.question_encoder(self._thinned(question), question_mask)
-        return asked
+        if self.at_blank is None:
+            return asked
+        at_blank = self.at_blank(around(asked.states, question_mask, batch.blank[:, None])).squeeze(1)
+        return Encoded(asked.states, asked.final + at_blank)
 
     def sum_up_question(
-        self, question: Float[Tensor, "batch q emb"], question_mask: Bool[Tensor, "batch q"] | None
+        self, question: Float[Tensor, "batch q emb"], batch: Batch, question_mask: Bool[Tensor, "batch q"] | None
     ) -> Float[Tensor, "batch out"]:
         """g(Q) alone."""
-        return self.question_encoder.final(self._thinned(question), question_mask)
+        if self.at_blank is None:
+            return self.question_encoder.final(self._thinned(question), question_mask)
+        return self.read_question(question, batch, question_mask).final
 
     def point(
         self,
@@ -57,21 +94,14 @@ class Extractor(nn.Module):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttentionSumConfig:
+class AttentionSumConfig(ExtractorConfig):
     """Sizes of the Attention Sum Reader."""
 
-    embedding_dim: int = 256
-    """D, the width of a word vector."""
-    hidden_dim: int = 128
-    """d, the width of one direction of a GRU."""
-    dropout: float = 0.0
-    """Which share of the word vectors' entries is left out at random in training."""
     language_weight: float = 0.0
     """The weight of a loss for knowing words of the question by those around them."""
 
     def __post_init__(self) -> None:
-        refuse_below_one(self, "model", "embedding_dim", "hidden_dim")
-        refuse_no_share(self, "model", "dropout")
+        super().__post_init__()
         refuse_negative(self, "model", "language_weight")
 
 
@@ -82,10 +112,12 @@ class AttentionSumReader(ReaderModule):
         super().__init__()
         self.config = config
         self.embedding = word_embedding(words, config.embedding_dim)
-        self.extractor = Extractor(config.embedding_dim, config.hidden_dim, config.dropout)
+        self.extractor = Extractor(config)
         self.wanted = nn.Linear(2 * config.hidden_dim, config.embedding_dim) if config.language_weight else None
 
-    def read_passage(self, batch: Batch) -> Float[Tensor, "batch doc out"]:
+    def read_passage(self, batch: Batch) -> Float[Tensor, "batch doc out"] | None:
+        if self.config.marks_question:
+            return None
         return self.extractor.read_passage(self.embedding(batch.passage), batch)
 
     def forward(self, batch: Batch, passage_states: Float[Tensor, "batch doc out"] | None = None) -> Reading:
@@ -95,7 +127,7 @@ class AttentionSumReader(ReaderModule):
             passage_states = self.extractor.read_passage(passage, batch)
         else:
             question, *candidates = look_up(self.embedding, batch.question, *learnt)
-        asked = self.extractor.read_question(question, batch.question_mask)
+        asked = self.extractor.read_question(question, batch, batch.question_mask)
         log_attention = self.extractor.point(passage_states, asked.final, batch.passage_mask)
         log_probs = candidate_log_probs(log_attention, batch.passage, batch.candidates)
         return Reading(

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from epireader.data.batches import Batch
-from epireader.data.vocabulary import BLANK_ID, PAD_ID
+from epireader.data.vocabulary import PAD_ID
 from epireader.layers.convolution import (
     Filters,
     PassageLine,
@@ -145,12 +145,12 @@ class Reasoner(nn.Module):
         self, words: Vectors, batch: Batch, answers: Float[Tensor, "batch hyp emb"], line: PassageLine | None
     ) -> Float[Tensor, "batch sent hyp filt"]:
         if line is not None:
-            return maxima_on_line(line, *match_features(line.words, answers, words.question, asks(batch.question)))
+            return maxima_on_line(line, *match_features(line.words, answers, words.question, batch.words_asked))
         filters = self.sentence_filters
         assert words.passage is not None
         # Only the first row of M depends on the hypothesis: the rest of the convolution is done once for all.
         products = word_products(words.passage, filters.weight[:-2])
-        matches = match_features(words.passage, answers, words.question, asks(batch.question))
+        matches = match_features(words.passage, answers, words.question, batch.words_asked)
         return sentence_maxima(
             SentenceFeatures(products, *matches),
             filters.weight[-2:],
@@ -210,11 +210,6 @@ def maxima_on_line(
     """What the sentences of a line are, given the rows of M for each of its distinct words."""
     to_answer, to_question = (match.index_select(1, line.slots) for match in (to_answer, to_question))
     return line_maxima(line.sums, to_answer, to_question, line.match_weight, line.window_sentence, line.sentences)
-
-
-def asks(question: Int[Tensor, "batch q"]) -> Bool[Tensor, "batch q"]:
-    """The words of the question proper: neither padding nor the blank."""
-    return question > max(PAD_ID, BLANK_ID)  # no word has a smaller id
 
 
 def match_features(

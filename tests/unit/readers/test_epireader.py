@@ -32,6 +32,8 @@ def filled(values: list[float], like: torch.Tensor) -> torch.Tensor:
     wide=st.booleans(),
     reasoner_weight=st.sampled_from([1.0, 50.0]),
     fits=st.sampled_from(["", "blank", "neighbours"]),
+    marks=st.booleans(),
+    at_blank=st.booleans(),
     loss_of=st.sampled_from(REASONER_LOSSES),
 )
 def test_the_whole_reader_agrees_with_the_paper(
@@ -44,11 +46,14 @@ def test_the_whole_reader_agrees_with_the_paper(
     wide: bool,
     reasoner_weight: float,
     fits: str,
+    marks: bool,
+    at_blank: bool,
     loss_of: str,
 ) -> None:
     settings = {"filter_width": width, "hypotheses": hypotheses, "wide_convolution": wide}
     language = 0.7 if fits == "neighbours" else 0.0
     more = {"fits_blank": bool(fits), "reasoner_loss": loss_of, "language_weight": language}
+    more |= {"marks_question": marks, "asks_at_blank": at_blank}
     module = epireader(seed, reasoner_weight=reasoner_weight, margin=0.3, **settings, **more).train(training)
     cases = hard_cases(seed, count)
     batch = batch_of_cases(cases, extra)

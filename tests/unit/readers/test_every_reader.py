@@ -153,6 +153,8 @@ def test_changing_one_question_leaves_its_neighbours_alone(name: str) -> None:
     [
         *((name, {}) for name in READERS),
         ("as-reader", {"language_weight": 0.5}),
+        ("as-reader", {"marks_question": True, "asks_at_blank": True}),
+        ("epireader", {"marks_question": True, "asks_at_blank": True}),
         ("epireader", {"fits_blank": True}),
         ("epireader", {"fits_blank": True, "language_weight": 0.5}),
     ],

@@ -18,10 +18,39 @@ extras = st.builds(Extra, *[st.integers(0, 2)] * 5)
 
 
 @settings(max_examples=25)
-@given(seed=seeds, count=st.integers(1, 4), extra=extras)
-def test_the_as_reader_agrees_with_equations_1_2_and_5(seed: int, count: int, extra: Extra) -> None:
-    module, cases = as_reader(seed), hard_cases(seed, count)
+@given(seed=seeds, count=st.integers(1, 4), extra=extras, marks=st.booleans(), at_blank=st.booleans())
+def test_the_as_reader_agrees_with_equations_1_2_and_5(
+    seed: int, count: int, extra: Extra, marks: bool, at_blank: bool
+) -> None:
+    module, cases = as_reader(seed, marks_question=marks, asks_at_blank=at_blank), hard_cases(seed, count)
     assert_agreement(module, extract, cases, extra)
+    with torch.no_grad():  # few sequences are then read in another way
+        assert_agreement(module, extract, cases, extra)
+
+
+def test_a_word_is_marked_only_where_its_own_question_has_it() -> None:
+    module = as_reader(3, marks_question=True)
+    passage = [[5, 6, 7], [6, 8]]
+    cases = [Case(passage, question, [[5], [6], [7]], 0) for question in ([6, 1], [7, 1], [9, 1])]
+    with torch.no_grad():
+        together = module(batch_of_cases(cases)).log_probs
+        alone = torch.cat([module(batch_of_cases([case])).log_probs for case in cases])
+        torch.testing.assert_close(together, alone)
+        module.extractor.mark.zero_()
+        unmarked = module(batch_of_cases(cases)).log_probs
+    assert [torch.equal(*pair) for pair in zip(alone, unmarked, strict=True)] == [False, False, True]
+
+
+def test_neither_the_blank_nor_padding_is_marked() -> None:
+    batch = batch_of_cases([Case([[5, 1, 6]], [1, 6, 6], [[5]], 0), Case([[5, 7]], [7, 1], [[5]], 0)], Extra(words=2))
+    assert batch.in_question.tolist() == [[False, False, True, False, False], [False, True, False, False, False]]
+
+
+def test_a_passage_with_marks_cannot_be_read_before_the_question_is_known() -> None:
+    batch = batch_of_cases(hard_cases(1, 2))
+    for reader in (as_reader, epireader):
+        assert reader(marks_question=True).read_passage(batch) is None
+        assert reader(asks_at_blank=True).read_passage(batch) is not None
 
 
 @settings(max_examples=25)

@@ -16,7 +16,7 @@ from epireader.layers.convolution import word_products
 from epireader.layers.embedding import look_up, mean_vector, word_embedding
 from epireader.readers.alone import whole_maxima
 from epireader.readers.reading import Masks
-from epireader.readers.reasoner import Entailment, Reasoner, Vectors, asks, match_features
+from epireader.readers.reasoner import Entailment, Reasoner, Vectors, match_features
 from epireader.readers.statements import fill_in, fill_in_word, statement_maxima, window_counts
 
 seeds = st.integers(0, 10_000)
@@ -148,7 +148,7 @@ def test_both_rows_of_the_matrix_M_agree_with_the_definition(seed: int, count: i
     batch, table = batch_of_cases(cases, extra), embedding.weight.tolist()
     answers = mean_vector(embedding(batch.candidates), batch.candidates)
     to_answer, to_question = match_features(
-        embedding(batch.passage), answers, embedding(batch.question), asks(batch.question)
+        embedding(batch.passage), answers, embedding(batch.question), batch.words_asked
     )
     for row, case in enumerate(cases):
         question = [table[word] for word in case.question if word != PLACEHOLDER]
@@ -164,7 +164,7 @@ def test_the_matrix_M_worked_by_hand() -> None:
     answers = torch.tensor([[[3.0, 1.0]]])
     # The blank and the padding of the question would win every maximum, if they could.
     question = torch.tensor([[[0.0, -1.0], [-1.0, -1.0], [50.0, 50.0], [90.0, 90.0]]])
-    mask = asks(torch.tensor([[7, 8, PLACEHOLDER, 0]]))
+    mask = batch_of_cases([Case([[5]], [7, 8, PLACEHOLDER], [[5]], 0)], Extra(question=1)).words_asked
     to_answer, to_question = match_features(words, answers, question, mask)
     assert to_answer.tolist() == [[[3.0], [-1.0]]]
     assert to_question.tolist() == [[0.0, -1.0]]
