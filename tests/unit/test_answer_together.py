@@ -99,6 +99,7 @@ def test_readers_that_mark_the_words_of_a_question_read_for_each_one_anew(kind: 
         together = one.answer_all(asked_about(stories), top=100, why=True)
         for (number, asked), answers in zip(ASKED, together, strict=True):
             agree(answers, one.answer(TEXTS[number], asked.question, asked.candidates, top=100))
+    assert not any(story.notes.states for story in stories), "there is nothing to keep"
 
 
 @pytest.mark.parametrize("name", ["most-frequent", "last-mentioned"])

@@ -27,7 +27,7 @@ class BadResults(ValueError):
 class Result:
     """One run, one floor, or one ensemble of runs, measured on the validation and the test questions of a set.
 
-    A floor and an ensemble have no seed and no training of their own: no epochs, and `seconds` are those of measuring. An
+    A floor and an ensemble have no seed and no training of their own: no epochs, and `seconds` are those of measuring (0: not timed). An
     ensemble has the weights of all its members, and is finished where all of them are.
     """
 

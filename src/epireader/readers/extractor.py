@@ -116,9 +116,7 @@ class AttentionSumReader(ReaderModule):
         self.wanted = nn.Linear(2 * config.hidden_dim, config.embedding_dim) if config.language_weight else None
 
     def read_passage(self, batch: Batch) -> Float[Tensor, "batch doc out"] | None:
-        if self.config.marks_question:
-            return None
-        return self.extractor.read_passage(self.embedding(batch.passage), batch)
+        return None if self.config.marks_question else self.extractor.read_passage(self.embedding(batch.passage), batch)
 
     def forward(self, batch: Batch, passage_states: Float[Tensor, "batch doc out"] | None = None) -> Reading:
         learnt = [batch.candidates] if self.training and self.wanted is not None else []
