@@ -58,6 +58,8 @@ class Answer:
     """The Reasoner's score after each sentence, the last one deciding; None where e is."""
     fits_blank: float | None
     """How well it fits the words around the blank, which is added to the last score; None if the reader does not ask."""
+    read_again: float | None
+    """What reading the passage again with this answer in mind adds too, 0 if it was not; None if the reader never does."""
 
 
 @dataclass(frozen=True)
@@ -235,6 +237,7 @@ def _ranked(story: Story, candidates: Sequence[Words], views: Sequence[View], to
                 attention=attention,
                 evidence=evidence,
                 fits_blank=_average([test.fit for test in tests if test.fit is not None]),
+                read_again=_average([test.again for test in tests if test.again is not None]),
             )
         )
     return answers

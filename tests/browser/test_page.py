@@ -77,6 +77,29 @@ def test_the_chosen_hypothesis_says_how_it_fits_the_blank(visit: Any) -> None:
     assert page.locator("#fit").is_hidden()
 
 
+def test_a_reader_that_reads_again_says_what_came_of_it(visit: Any) -> None:
+    def with_rereading(route: Any) -> None:
+        response = route.fetch()
+        body = response.json()
+        for answer, amount in zip(body["answers"], (1.234, -1.234, 0, 0, 0), strict=False):
+            answer["read_again"] = amount
+        route.fulfill(response=response, json=body)
+
+    page = visit.open()
+    page.route("**/v1/answer", with_rereading)
+    visit.ask()
+    said = "the passage, read again with it in mind, speaks"
+    cards = page.locator(".hypothesis-card").all()
+    for card, expected in zip(cards, (f"▲ 1.23 {said} for it", f"▼ 1.23 {said} against it"), strict=False):
+        card.click()
+        assert page.inner_text("#again").replace("\n", " ") == expected
+    cards[2].click()
+    assert page.locator("#again").is_hidden()
+    cards[0].click()
+    page.click("text=Extractor alone")
+    assert page.locator("#again").is_hidden()
+
+
 def test_lines_lead_from_the_chosen_hypothesis_to_sentences_that_moved_it(visit: Any) -> None:
     page = visit.open()
     visit.ask()

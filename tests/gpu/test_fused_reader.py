@@ -53,7 +53,7 @@ def assert_agree(
 @pytest.mark.parametrize("wide", [True, False])
 def test_a_reader_of_kernels_agrees_with_the_plain_one(seed: int, wide: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = {"embedding_dim": 6, "hidden_dim": 5, "hypotheses": 3, "filters": 3, "reasoner_hidden_dim": 4}
-    more = {"marks_question": True, "asks_at_blank": True} if seed % 2 else {}
+    more = {"marks_question": True, "asks_at_blank": True, "reads_again": 2} if seed % 2 else {}
     config = EpiReaderConfig(**sizes, wide_convolution=wide, margin=0.9, **more)
     module = roughened(EpiReader(config, words=20), seed, scale=0.4).to(DEVICE)
     with torch.no_grad():

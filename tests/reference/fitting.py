@@ -18,7 +18,10 @@ def wanted(case: Case, weights: Weights, name: str, place: int, *, by_neighbours
 
 def neighbours(case: Case, weights: Weights, place: int) -> Vector:
     """The state of the word before a place of the question, read forwards, and that of the word after it, read backwards."""
-    states = question_states(case, weights)
+    return beside(question_states(case, weights), place)
+
+
+def beside(states: Matrix, place: int) -> Vector:
     width = len(states[0]) // 2
     before = states[place - 1][:width] if place > 0 else [0.0] * width
     after = states[place + 1][width:] if place + 1 < len(states) else [0.0] * width

@@ -8,6 +8,7 @@ from reference.losses import combine, extractor_loss, joint_loss, reasoner_loss
 from reference.pointing import attention, best, probability, softmax
 from reference.reasoning import evidence_by_sentence, hypothesis
 from reference.recurrence import bigru_final, bigru_states
+from reference.rereading import read_again
 from reference.weights import Matrix, Vector, Weights, part, plus, times
 
 
@@ -33,6 +34,10 @@ class Reasoned:
     by_sentence: Matrix
     fit: Vector
     """What is added to the last of those scores for how a hypothesis fits the blank."""
+    again: Vector
+    """What is added to it for reading the passage again; 0 where that is not done."""
+    reread: dict[int, float]
+    """The probabilities of the candidates that the passage was read again for, by that alone."""
 
     @property
     def final(self) -> Vector:
@@ -60,8 +65,13 @@ def extract(case: Case, weights: Weights) -> Extracted:
     return Extracted(pointed, [probability(words, case.passage, pointed) for words in case.candidates])
 
 
-def reason(case: Case, weights: Weights, *, count: int, wide: bool, training: bool, fits: str = "") -> Reasoned:
-    """The EpiReader; with `fits`, a hypothesis is also judged by how well it fits what the `blank` or its `neighbours` call for."""
+def reason(
+    case: Case, weights: Weights, *, count: int, wide: bool, training: bool, fits: str = "", rereads: int = 0
+) -> Reasoned:
+    """The EpiReader; with `fits`, a hypothesis is also judged by how well it fits what the `blank` or its `neighbours` call for.
+
+    With `rereads`, the passage is also read again for so many of them.
+    """
     extracted = extract(case, weights)
     chosen = best(extracted.probabilities, count, case.answer if training else None)
     table = weights["embedding.weight"]
@@ -80,9 +90,15 @@ def reason(case: Case, weights: Weights, *, count: int, wide: bool, training: bo
         fit(case, weights, case.candidates[number], by_neighbours=fits == "neighbours") if fits else 0.0
         for number in chosen
     ]
-    evidence = softmax([scores[-1] + more for scores, more in zip(by_sentence, fitting, strict=True)])
+    tested = best(extracted.probabilities, rereads, case.answer if training else None) if rereads else []
+    found = [read_again(case, weights, case.candidates[number]) for number in tested]
+    over_mean = {number: score - sum(found) / len(found) for number, score in zip(tested, found, strict=True)}
+    again = [over_mean.get(number, 0.0) for number in chosen]
+    scores = [gathered[-1] + fit + more for gathered, fit, more in zip(by_sentence, fitting, again, strict=True)]
+    evidence = softmax(scores)
     combined = combine(evidence, [extracted.probabilities[number] for number in chosen])
-    return Reasoned(extracted, chosen, evidence, combined, by_sentence, fitting)
+    reread = dict(zip(tested, softmax(found), strict=True)) if tested else {}
+    return Reasoned(extracted, chosen, evidence, combined, by_sentence, fitting, again, reread)
 
 
 def training_losses(

@@ -39,13 +39,13 @@ WORDS = (
 )
 
 
-def reader(*seeds: int, kind: str = "epireader", fits_blank: bool = False) -> Reader:
+def reader(*seeds: int, kind: str = "epireader", **more: int) -> Reader:
     """A small reader with random weights, one member a seed."""
     members = []
     for seed in seeds or (0,):
         torch.manual_seed(seed)
         settings = (
-            EpiReaderConfig(embedding_dim=8, hidden_dim=6, filters=4, reasoner_hidden_dim=3, fits_blank=fits_blank)
+            EpiReaderConfig(embedding_dim=8, hidden_dim=6, filters=4, reasoner_hidden_dim=3, **more)
             if kind == "epireader"
             else AttentionSumConfig(embedding_dim=8, hidden_dim=6)
         )
@@ -95,6 +95,18 @@ def test_where_it_is_asked_how_a_word_fits_the_blank_that_and_the_last_sentence_
     assert np.allclose(np.exp(scores) / np.exp(scores).sum(), [a.e for a in answers], atol=1e-5)
     assert all(a.fits_blank is None for a in reader().answer(TEXT, QUESTION)), "this one does not ask"
     assert reader(fits_blank=True).answer(TEXT, QUESTION, top=100)[-1].fits_blank is None, "it was not tested"
+
+
+def test_where_the_passage_is_read_again_for_the_likeliest_answers_that_decides_too() -> None:
+    answers = reader(reads_again=2).answer(TEXT, QUESTION)
+    again = {a.text: a.read_again for a in answers}
+    likeliest = sorted(answers, key=lambda a: -a.p)
+    assert again[likeliest[0].text] == pytest.approx(-again[likeliest[1].text], abs=1e-5)
+    assert again[likeliest[0].text] != 0
+    assert all(again[a.text] == 0 for a in likeliest[2:])
+    scores = np.array([a.evidence[-1] + a.read_again for a in answers])
+    assert np.allclose(np.exp(scores) / np.exp(scores).sum(), [a.e for a in answers], atol=1e-5)
+    assert all(a.read_again is None for a in reader().answer(TEXT, QUESTION)), "this one does not"
 
 
 def test_members_that_ask_how_a_word_fits_give_their_mean() -> None:

@@ -36,7 +36,7 @@ ASKED = (
 MIXED = ("epireader", "as-reader", "deep-lstm", "epireader")
 
 
-def member(kind: str, seed: int, **settings: bool) -> Model:
+def member(kind: str, seed: int, **settings: int) -> Model:
     torch.manual_seed(seed)
     model = build_model(kind, replace(small_config(kind), **settings), Vocabulary(tuple(WORDS.split()), strangers=3))
     with torch.no_grad():
@@ -70,7 +70,7 @@ def agree(together: list[Answer], alone: list[Answer], *, why: bool = True) -> N
     assert [answer.text for answer in together] == [answer.text for answer in alone]
     for one, other in zip(together, alone, strict=True):
         assert one.mentions == other.mentions
-        for name in ("p", "e", "pi", *(("attention", "evidence", "fits_blank") if why else ())):
+        for name in ("p", "e", "pi", *(("attention", "evidence", "fits_blank", "read_again") if why else ())):
             expected = getattr(other, name)
             if expected is None:
                 assert getattr(one, name) is None
@@ -93,7 +93,8 @@ def test_different_stories_read_in_one_pass_are_answered_as_one_by_one(kinds: tu
 
 @pytest.mark.parametrize("kind", ["epireader", "as-reader"])
 def test_readers_that_mark_the_words_of_a_question_read_for_each_one_anew(kind: str) -> None:
-    one = Reader([member(kind, 0, marks_question=True, asks_at_blank=True)])
+    again = {"reads_again": 2} if kind == "epireader" else {}
+    one = Reader([member(kind, 0, marks_question=True, asks_at_blank=True, **again)])
     stories = read_all(one)
     for _ in range(2):
         together = one.answer_all(asked_about(stories), top=100, why=True)

@@ -81,7 +81,8 @@ def answer_record(answer: "Answer") -> dict[str, Any]:
     """An answer for a script. The attention on every word, which takes most room, is left out."""
     record = asdict(answer)
     del record["attention"]
-    return {key: value for key, value in record.items() if value is not None or key not in ("evidence", "fits_blank")}
+    only_some_have = ("evidence", "fits_blank", "read_again")
+    return {key: value for key, value in record.items() if value is not None or key not in only_some_have}
 
 
 def whole_lines(part: Path) -> int:

@@ -53,13 +53,17 @@ def hypothesis_table(answers: list["Answer"]) -> Table:
     table.add_column("hypothesis")
     for heading in ("p, Extractor", "e, Reasoner", "pi, both"):
         table.add_column(heading, no_wrap=True)
-    asks_fit = any(answer.fits_blank is not None for answer in answers)
-    if asks_fit:
-        table.add_column("fits the blank", justify="right")
-    for answer in answers:
-        fit = "-" if answer.fits_blank is None else f"{answer.fits_blank:+.2f}"
+    more = {
+        "fits the blank": [answer.fits_blank for answer in answers],
+        "read again": [answer.read_again for answer in answers],
+    }
+    more = {heading: values for heading, values in more.items() if any(value is not None for value in values)}
+    for heading in more:
+        table.add_column(heading, justify="right")
+    for number, answer in enumerate(answers):
         bars = (bar(answer.p, "cyan"), bar(answer.e, "magenta"), bar(answer.pi, "green"))
-        table.add_row(Text(answer.text), *bars, *([fit] if asks_fit else []))
+        added = ("-" if values[number] is None else f"{values[number]:+.2f}" for values in more.values())
+        table.add_row(Text(answer.text), *bars, *added)
     return table
 
 

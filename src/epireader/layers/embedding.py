@@ -31,6 +31,11 @@ def vectors_of(embedding: nn.Embedding, words: Int[Tensor, "..."]) -> Float[Tens
     return torch.embedding(embedding.weight, words, PAD_ID)
 
 
+def thinned(vectors: Float[Tensor, "*words emb"], share: float, *, training: bool) -> Float[Tensor, "*words emb"]:
+    """Word vectors as they are, or in training without a share of their entries."""
+    return nn.functional.dropout(vectors, share) if training and share else vectors
+
+
 def mean_vector(
     words: Float[Tensor, "batch cand phrase emb"], ids: Int[Tensor, "batch cand phrase"]
 ) -> Float[Tensor, "batch cand emb"]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float, Int, Shaped
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from epireader.data.batches import Batch
@@ -14,10 +14,11 @@ from epireader.layers.embedding import look_up, vectors_of, word_embedding
 from epireader.layers.masking import masked_log_softmax, spread_log_probs
 from epireader.readers.extractor import Extractor, ExtractorConfig
 from epireader.readers.fitting import Places, mean_log_likelihood, places_to_learn
-from epireader.readers.hypotheses import choose_hypotheses
+from epireader.readers.hypotheses import choose_hypotheses, of_chosen
 from epireader.readers.losses import margin_loss, negative_log_likelihood, with_language
 from epireader.readers.reading import Evidence, Loss, Masks, ReaderModule, Reading
 from epireader.readers.reasoner import Entailment, Reasoner, Vectors
+from epireader.readers.rereading import Rereading
 from epireader.settings import refuse_below_one, refuse_negative
 
 REASONER_LOSSES = ("margin", "likelihood")
@@ -49,6 +50,8 @@ class EpiReaderConfig(ExtractorConfig):
     """Whether a hypothesis is also judged by how well it fits the words around the blank."""
     language_weight: float = 0.0
     """The weight of a loss for knowing words of the question by those around them; the blank is then known in that way."""
+    reads_again: int = 0
+    """For how many of the likeliest hypotheses the passage is read again, each with its mentions marked; 0 for none."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -57,6 +60,9 @@ class EpiReaderConfig(ExtractorConfig):
             raise ValueError(f"model.reasoner_loss must be {choices}, got {self.reasoner_loss!r}")
         refuse_below_one(self, "model", "hypotheses", "filter_width", "filters", "reasoner_hidden_dim")
         refuse_negative(self, "model", "language_weight")
+        if self.reads_again and not 2 <= self.reads_again <= self.hypotheses:
+            limits = f"at least 2, to compare them, and at most model.hypotheses, {self.hypotheses}"
+            raise ValueError(f"model.reads_again must be 0, or {limits}, got {self.reads_again}")
         if self.language_weight and not self.fits_blank:
             raise ValueError("model.language_weight needs model.fits_blank = true: it teaches what fits the blank")
 
@@ -78,6 +84,7 @@ class EpiReader(ReaderModule):
             state_dim=2 * config.hidden_dim if config.fits_blank else 0,
             knows_words=config.language_weight > 0,
         )
+        self.rereading = Rereading(config) if config.reads_again else None
 
     def read_passage(self, batch: Batch) -> Float[Tensor, "batch doc out"] | None:
         return None if self.config.marks_question else self._read_passage(batch)
@@ -115,9 +122,14 @@ class EpiReader(ReaderModule):
         keep = batch.answer if self.training else None
         chosen = choose_hypotheses(log_probs.detach(), masks.candidates, self.config.hypotheses, keep)
         hypotheses = of_chosen(batch.candidates, chosen)
-        answers = vectors_of(self.embedding, hypotheses) if candidates is None else of_chosen(candidates, chosen)
-        words = Vectors(passage, question, answers, wanted)
+        words = Vectors(passage, question, self._answers(batch, candidates, chosen), wanted)
         entailment = self.reasoner(words, batch, hypotheses, masks, line)
+        reread = None
+        if self.rereading is not None:
+            tested = choose_hypotheses(log_probs.detach(), masks.candidates, self.config.reads_again, keep)
+            passage = vectors_of(self.embedding, batch.passage) if passage is None else passage
+            reread = self.rereading(passage, question, self._answers(batch, candidates, tested), batch, tested)
+            entailment = entailment.read_again(reread.scores.gather(1, chosen))
         hypothesis_mask = None if masks.candidates is None else hypotheses[:, :, 0] != PAD_ID
         evidence = weigh(entailment, chosen, log_probs.gather(1, chosen), hypothesis_mask)
         return Reading(
@@ -125,8 +137,20 @@ class EpiReader(ReaderModule):
             first_log_probs=log_probs,
             log_attention=log_attention,
             evidence=evidence,
+            reread_log_probs=None if reread is None else reread.log_probs,
             log_likelihood=self._known(wanted, places, batch, question, candidates),
         )
+
+    def _answers(
+        self,
+        batch: Batch,
+        candidates: Float[Tensor, "batch cand phrase emb"] | None,
+        chosen: Int[Tensor, "batch hyp"],
+    ) -> Float[Tensor, "batch hyp phrase emb"]:
+        """The vectors of the candidates that were chosen, which may not have been looked up yet."""
+        if candidates is None:
+            return vectors_of(self.embedding, of_chosen(batch.candidates, chosen))
+        return of_chosen(candidates, chosen)
 
     def _ask(
         self,
@@ -169,6 +193,9 @@ class EpiReader(ReaderModule):
             )
         total = extractor + self.config.reasoner_weight * reasoner  # L_ER, eq. 7
         loss = Loss(total, {"extractor": extractor.detach(), "reasoner": reasoner.detach()})
+        if reading.reread_log_probs is not None:
+            again = negative_log_likelihood(reading.reread_log_probs, batch.answer)
+            loss = Loss(loss.total + again, {**loss.parts, "again": again.detach()})
         return with_language(loss, reading.log_likelihood, self.config.language_weight)
 
 
@@ -186,12 +213,5 @@ def weigh(
         combined_log_probs=masked_log_softmax(evidence + log_probs, mask),  # log pi_k, eq. 4
         by_sentence=entailment.by_sentence,
         fit=entailment.fit,
+        again=entailment.again,
     )
-
-
-def of_chosen(
-    values: Shaped[Tensor, "batch cand ..."], chosen: Int[Tensor, "batch hyp"]
-) -> Shaped[Tensor, "batch hyp ..."]:
-    """What belongs to the candidates that were chosen."""
-    index = chosen.view(*chosen.shape, *[1] * (values.dim() - 2))
-    return values.gather(1, index.expand(*chosen.shape, *values.shape[2:]))

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from epireader.data.batches import Batch
 from epireader.layers.attention import candidate_log_probs, pointer_log_attention
 from epireader.layers.directions import Encoded
-from epireader.layers.embedding import look_up, word_embedding
+from epireader.layers.embedding import look_up, thinned, word_embedding
 from epireader.layers.gru import BiGRU
 from epireader.readers.fitting import around, mean_log_likelihood, places_to_learn
 from epireader.readers.losses import negative_log_likelihood, with_language
@@ -55,7 +55,7 @@ class Extractor(nn.Module):
 
     def read_passage(self, passage: Float[Tensor, "batch doc emb"], batch: Batch) -> Float[Tensor, "batch doc out"]:
         """f(t): a state for every word of the passage."""
-        vectors = self._thinned(passage)
+        vectors = thinned(passage, self.dropout, training=self.training)
         if self.mark is None:
             return self.passage_encoder.read(vectors, batch.passage).states
         words = torch.where(batch.in_question, -batch.passage, batch.passage)  # a word with a mark is another
@@ -65,7 +65,7 @@ class Extractor(nn.Module):
         self, question: Float[Tensor, "batch q emb"], batch: Batch, question_mask: Bool[Tensor, "batch q"] | None
     ) -> Encoded:
         """g(Q), and a state for every word of the question."""
-        asked: Encoded = self.question_encoder(self._thinned(question), question_mask)
+        asked: Encoded = self.question_encoder(thinned(question, self.dropout, training=self.training), question_mask)
         if self.at_blank is None:
             return asked
         at_blank = self.at_blank(around(asked.states, question_mask, batch.blank[:, None])).squeeze(1)
@@ -76,7 +76,7 @@ class Extractor(nn.Module):
     ) -> Float[Tensor, "batch out"]:
         """g(Q) alone."""
         if self.at_blank is None:
-            return self.question_encoder.final(self._thinned(question), question_mask)
+            return self.question_encoder.final(thinned(question, self.dropout, training=self.training), question_mask)
         return self.read_question(question, batch, question_mask).final
 
     def point(
@@ -87,10 +87,6 @@ class Extractor(nn.Module):
     ) -> Float[Tensor, "batch doc"]:
         """log s: the log-probability that each word of the passage is the answer to a question, given g(Q) (eq. 1)."""
         return pointer_log_attention(passage_states, question, passage_mask)
-
-    def _thinned(self, words: Float[Tensor, "batch n emb"]) -> Float[Tensor, "batch n emb"]:
-        """Word vectors as they are, or in training without a share of their entries."""
-        return nn.functional.dropout(words, self.dropout) if self.training and self.dropout else words
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Choosing hypotheses, and putting them into the question."""
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from epireader.data.vocabulary import PAD_ID
@@ -30,6 +30,14 @@ def choose_hypotheses(
     missed = (keep >= 0) & ~(chosen == keep[:, None]).any(dim=1)
     last = torch.where(missed, keep, chosen[:, -1])
     return torch.cat([chosen[:, :-1], last[:, None]], dim=1)
+
+
+def of_chosen(
+    values: Shaped[Tensor, "batch cand ..."], chosen: Int[Tensor, "batch hyp"]
+) -> Shaped[Tensor, "batch hyp ..."]:
+    """What belongs to the candidates that were chosen."""
+    index = chosen.view(*chosen.shape, *[1] * (values.dim() - 2))
+    return values.gather(1, index.expand(*chosen.shape, *values.shape[2:]))
 
 
 def fill_blank(

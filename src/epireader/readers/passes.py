@@ -50,6 +50,7 @@ class Tested:
     e: float
     by_sentence: np.ndarray | None
     fit: float | None = None
+    again: float | None = None
 
 
 def room(sizes: Sizes) -> np.ndarray:
@@ -138,19 +139,24 @@ def _tests(reading: Reading, sentences: np.ndarray, *, why: bool) -> list[dict[i
     if reading.evidence is None:
         return [{} for _ in sentences]
     chosen, e = _plain(reading.evidence.hypotheses).tolist(), _plain(reading.evidence.log_probs.exp()).tolist()
-    scores, fit = _plain(reading.evidence.by_sentence), reading.evidence.fit
-    fits = _plain(fit).tolist() if why and fit is not None else None
+    scores = _plain(reading.evidence.by_sentence)
+    fits, again = (_listed(part) if why else None for part in (reading.evidence.fit, reading.evidence.again))
     return [
         {
             candidate: Tested(
                 e=e[n][place],
                 by_sentence=scores[n, place, :count] if why else None,
-                fit=fits and fits[n][place],
+                fit=None if fits is None else fits[n][place],
+                again=None if again is None else again[n][place],
             )
             for place, candidate in enumerate(chosen[n])
         }
         for n, count in enumerate(sentences)
     ]
+
+
+def _listed(values: Tensor | None) -> list[list[float]] | None:
+    return None if values is None else _plain(values).tolist()
 
 
 def _plain(values: Tensor) -> np.ndarray:

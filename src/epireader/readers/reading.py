@@ -24,6 +24,8 @@ class Evidence:
     """The score y of each hypothesis after every sentence, without what else may speak for it."""
     fit: Float[Tensor, "batch hyp"] | None = None
     """What is added to the last y for how it fits the blank, if that is asked."""
+    again: Float[Tensor, "batch hyp"] | None = None
+    """What is added to the last y for what the passage says when it is read again, if it is; 0 for those it is not."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +39,8 @@ class Reading:
     log_attention: Float[Tensor, "batch doc"] | None = None
     """Where it looked in the passage, if it points."""
     evidence: Evidence | None = None
+    reread_log_probs: Float[Tensor, "batch cand"] | None = None
+    """Its view by reading again alone, where it does; -inf for candidates that it did not read again for."""
     log_likelihood: Float[Tensor, " batch"] | None = None
     """The mean log-probability of a word, of the story or of the question, with the right answer in it, where it is learnt."""
 

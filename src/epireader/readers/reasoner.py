@@ -37,6 +37,11 @@ class Entailment:
     """What was gathered after every sentence; how a hypothesis fits the blank is not among it."""
     fit: Float[Tensor, "batch hyp"] | None = None
     """How a hypothesis fits the blank, if that is asked; the scores have it in them."""
+    again: Float[Tensor, "batch hyp"] | None = None
+    """What reading the passage again says of it, where that is done; the scores have it in them."""
+
+    def read_again(self, again: Float[Tensor, "batch hyp"]) -> "Entailment":
+        return replace(self, scores=self.scores + again, again=again)
 
 
 @dataclass(frozen=True)

@@ -186,6 +186,7 @@ def _answer(answer: Answer) -> dict[str, Any]:
         "mentions": [{"start": mention.start, "end": mention.end} for mention in answer.mentions],
         "evidence": _rounded(answer.evidence),
         "fits_blank": answer.fits_blank,
+        "read_again": answer.read_again,
     }
 
 

@@ -60,6 +60,9 @@ class AnswerBody(BaseModel):
     fits_blank: float | None = Field(
         description="How well it fits the words around the blank, added to the last score; null if the reader does not ask."
     )
+    read_again: float | None = Field(
+        description="What reading the passage again with it in mind adds too, 0 if it was not; null if the reader never does."
+    )
 
 
 class Answered(BaseModel):

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.cases import Case, Extra, batch_of_cases
 from reference.fitting import language_loss
+from reference.losses import extractor_loss
 from reference.small import epireader, hard_cases
 from reference.weights import weights_of
 from reference.whole import reason, training_losses
@@ -35,6 +36,7 @@ def filled(values: list[float], like: torch.Tensor) -> torch.Tensor:
     marks=st.booleans(),
     at_blank=st.booleans(),
     loss_of=st.sampled_from(REASONER_LOSSES),
+    rereads=st.sampled_from([0, 2, 3]),
 )
 def test_the_whole_reader_agrees_with_the_paper(
     training: bool,
@@ -49,17 +51,20 @@ def test_the_whole_reader_agrees_with_the_paper(
     marks: bool,
     at_blank: bool,
     loss_of: str,
+    rereads: int,
 ) -> None:
+    rereads = rereads if rereads <= hypotheses else 0
     settings = {"filter_width": width, "hypotheses": hypotheses, "wide_convolution": wide}
     language = 0.7 if fits == "neighbours" else 0.0
     more = {"fits_blank": bool(fits), "reasoner_loss": loss_of, "language_weight": language}
-    more |= {"marks_question": marks, "asks_at_blank": at_blank}
+    more |= {"marks_question": marks, "asks_at_blank": at_blank, "reads_again": rereads}
     module = epireader(seed, reasoner_weight=reasoner_weight, margin=0.3, **settings, **more).train(training)
     cases = hard_cases(seed, count)
     batch = batch_of_cases(cases, extra)
     reading = module(batch)
     weights = weights_of(module)
-    slow = [reason(case, weights, count=hypotheses, wide=wide, training=training, fits=fits) for case in cases]
+    asked = {"count": hypotheses, "wide": wide, "training": training, "fits": fits, "rereads": rereads}
+    slow = [reason(case, weights, **asked) for case in cases]
     evidence = reading.evidence
     assert evidence is not None
     for row, one in enumerate(slow):
@@ -77,6 +82,14 @@ def test_the_whole_reader_agrees_with_the_paper(
             assert evidence.fit[row, :real].tolist() == pytest.approx(one.fit)
         else:
             assert evidence.fit is None
+        if rereads:
+            assert evidence.again[row, :real].tolist() == pytest.approx(one.again, abs=1e-7)
+            reread = [one.reread.get(number, 0.0) for number in range(len(one.extracted.probabilities))]
+            fast = reading.reread_log_probs[row]
+            torch.testing.assert_close(fast.exp(), filled(reread, fast), rtol=1e-6, atol=1e-9)
+        else:
+            assert evidence.again is None
+            assert reading.reread_log_probs is None
         for number, scores in enumerate(one.by_sentence):
             assert evidence.by_sentence[row, number, : len(scores)].tolist() == pytest.approx(scores)
     loss = module.loss(reading, batch)
@@ -84,7 +97,11 @@ def test_the_whole_reader_agrees_with_the_paper(
     margin = 0.3 if loss_of == "margin" else None
     extractor, reasoner, both = training_losses(cases, slow, margin=margin, weight=reasoner_weight)
     learnt = language_loss(cases, weights, "reasoner.wanted", MOST_PLACES) if language and training else 0.0
-    assert fast == pytest.approx((extractor, reasoner, both + language * learnt), rel=1e-6)
+    again = (
+        extractor_loss([one.reread.get(case.answer) for case, one in zip(cases, slow, strict=True)]) if rereads else 0
+    )
+    assert fast == pytest.approx((extractor, reasoner, both + again + language * learnt), rel=1e-6)
+    assert loss.parts.get("again", 0) == pytest.approx(again)
     assert ("language" in loss.parts) == (language > 0 and training)
 
 
@@ -96,6 +113,20 @@ def test_in_training_the_answer_is_always_a_hypothesis_and_at_other_times_only_i
     proposed = module.eval()(batch)
     assert len(set(proposed.evidence.hypotheses[:, 0].tolist())) == 1
     assert (proposed.log_probs.isfinite().sum(dim=1) == 1).all(), "all others are ruled out"
+
+
+def test_reading_again_tells_apart_what_only_the_marks_on_an_answer_do() -> None:
+    """Two names change places in a passage that says the same of both; only the answer's own mark says which is which."""
+    module = epireader(15, reads_again=2, hypotheses=2)
+    with torch.no_grad():
+        module.embedding.weight[6] = module.embedding.weight[5]
+        module.rereading.tested.zero_()
+    case = Case([[5, 7], [8, 6, 9], [6, 10]], [9, 1], [[5], [6]], 0)
+    unmarked = module(batch_of_cases([case])).reread_log_probs.exp()[0]
+    with torch.no_grad():
+        module.rereading.tested.normal_()
+    marked = module(batch_of_cases([case])).reread_log_probs.exp()[0]
+    assert (marked - unmarked).abs().max() > 1e-4
 
 
 def test_blanks_at_different_places_of_one_batch_are_each_read_where_they_are() -> None:

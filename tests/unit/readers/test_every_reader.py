@@ -156,6 +156,7 @@ def test_changing_one_question_leaves_its_neighbours_alone(name: str) -> None:
         ("as-reader", {"marks_question": True, "asks_at_blank": True}),
         ("epireader", {"marks_question": True, "asks_at_blank": True}),
         ("epireader", {"fits_blank": True}),
+        ("epireader", {"reads_again": 2}),
         ("epireader", {"fits_blank": True, "language_weight": 0.5}),
     ],
 )

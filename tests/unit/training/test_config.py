@@ -116,6 +116,13 @@ def test_an_override_reaches_a_section_the_preset_does_not_have(tmp_path: Path) 
             "model.language_weight=1",
             "model.language_weight needs model.fits_blank = true: it teaches what fits the blank",
         ),
+        *(
+            (
+                f"model.reads_again={wrong}",
+                f"model.reads_again must be 0, or at least 2, to compare them, and at most model.hypotheses, 5, got {wrong}",
+            )
+            for wrong in (-1, 1, 6)
+        ),
         ("trainig.seed=1", "there is no setting trainig; did you mean training?"),
         ("batch_size=64", "there is no setting batch_size; there are reader, model, vocabulary, training, books"),
         ("reader.x=64", "there is no setting reader.x"),

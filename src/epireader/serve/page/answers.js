@@ -67,11 +67,12 @@ export class Answers {
     byId("asked").replaceChildren(...filledIn(this.told.cloze.question, answer.text));
     const shown = this.told.alone || this.told.moves[n] === null ? [] : strongest(this.told.moves[n]);
     const fit = this.told.alone ? null : this.told.fits[n];
-    byId("evidence").hidden = !shown.length && fit === null;
+    const again = this.told.alone ? null : answer.read_again || null; // 0: it was not read again for this one
+    byId("evidence").hidden = !shown.length && fit === null && again === null;
     byId("evidence-title").textContent = `What moved “${answer.text}”`;
     byId("moves").replaceChildren(...shown.map((move) => this.moveItem(move)));
-    byId("fit").hidden = fit === null;
-    byId("fit").replaceChildren(...fitSays(fit));
+    say("fit", fit, `fits the blank ${fit > 0 ? "better" : "worse"} than the others on average`);
+    say("again", again, `the passage, read again with it in mind, speaks ${again > 0 ? "for" : "against"} it`);
     return shown;
   }
 
@@ -95,9 +96,9 @@ export class Answers {
 
 export const signed = (amount) => `${amount > 0 ? "▲" : "▼"} ${Math.abs(amount).toFixed(2)}`;
 
-function fitSays(fit) {
-  const text = `fits the blank ${fit > 0 ? "better" : "worse"} than the others on average`;
-  return fit === null ? [] : [make("b", { text: signed(fit) }), make("span", { text })];
+function say(id, amount, text) {
+  byId(id).hidden = amount === null;
+  byId(id).replaceChildren(...(amount === null ? [] : [make("b", { text: signed(amount) }), make("span", { text })]));
 }
 
 const byKey = (answers, key) =>

@@ -1,0 +1,44 @@
+"""Reading the passage again for a hypothesis, as its definition reads."""
+
+from math import exp, log
+
+from reference.cases import PLACEHOLDER, Case
+from reference.fitting import beside
+from reference.pointing import probability
+from reference.reasoning import mean
+from reference.recurrence import bigru_final, bigru_states
+from reference.weights import Vector, Weights, dot, part, plus, times
+
+
+def read_again(case: Case, weights: Weights, candidate: list[int]) -> float:
+    """log of what the words of a candidate's mentions get, both texts read with the candidate marked; 0 if it has none."""
+    own = part(weights, "rereading")
+    states = bigru_states(part(own, "passage_encoder"), marked_passage(case, weights, candidate))
+    question = filled_question(case, weights, candidate)
+    around = beside(bigru_states(part(own, "question_encoder"), question), case.question.index(PLACEHOLDER))
+    points = plus(bigru_final(part(own, "question_encoder"), question), times(own["at_blank.weight"], around))
+    found = probability(candidate, case.passage, [exp(dot(state, points)) for state in states])
+    return log(found) if found else 0.0
+
+
+def marked_passage(case: Case, weights: Weights, candidate: list[int]) -> list[Vector]:
+    """The vectors of the passage's words, a mark added to those of the question and one to those of the candidate's mentions."""
+    size, passage = len(candidate), case.passage
+    starts = [start for start in range(len(passage)) if passage[start : start + size] == candidate]
+    mentioned = {start + offset for start in starts for offset in range(size)}
+    vectors = []
+    for place, word in enumerate(passage):
+        vector = weights["embedding.weight"][word]
+        if word in case.question and word != PLACEHOLDER:
+            vector = plus(vector, weights["rereading.asked"])
+        if place in mentioned:
+            vector = plus(vector, weights["rereading.tested"])
+        vectors.append(vector)
+    return vectors
+
+
+def filled_question(case: Case, weights: Weights, candidate: list[int]) -> list[Vector]:
+    """The vectors of the question's words, the mean of the candidate's, marked, in place of the blank's."""
+    table = weights["embedding.weight"]
+    answer = plus(mean([table[word] for word in candidate]), weights["rereading.tested"])
+    return [answer if word == PLACEHOLDER else table[word] for word in case.question]
