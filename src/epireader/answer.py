@@ -57,9 +57,9 @@ class Answer:
     evidence: tuple[float, ...] | None
     """The Reasoner's score after each sentence, the last one deciding; None where e is."""
     fits_blank: float | None
-    """How well it fits the words around the blank, which is added to the last score; None if the reader does not ask."""
+    """How well it fits the words around the blank, which is added to the last score; None where e is, or if the reader does not ask."""
     read_again: float | None
-    """What reading the passage again with this answer in mind adds too, 0 if it was not; None if the reader never does."""
+    """What reading the passage again for this answer adds too, 0 if it was not; None where e is, or if the reader never does."""
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,15 @@ from reference.recurrence import bigru_final, bigru_states
 from reference.weights import Vector, Weights, dot, part, plus, times
 
 
-def read_again(case: Case, weights: Weights, candidate: list[int]) -> float:
-    """log of what the words of a candidate's mentions get, both texts read with the candidate marked; 0 if it has none."""
+def read_again(case: Case, weights: Weights, candidate: list[int]) -> float | None:
+    """log of what the words of a candidate's mentions get, both texts read with the candidate marked; None if it has none."""
     own = part(weights, "rereading")
     states = bigru_states(part(own, "passage_encoder"), marked_passage(case, weights, candidate))
     question = filled_question(case, weights, candidate)
     around = beside(bigru_states(part(own, "question_encoder"), question), case.question.index(PLACEHOLDER))
     points = plus(bigru_final(part(own, "question_encoder"), question), times(own["at_blank.weight"], around))
     found = probability(candidate, case.passage, [exp(dot(state, points)) for state in states])
-    return log(found) if found else 0.0
+    return log(found) if found else None
 
 
 def marked_passage(case: Case, weights: Weights, candidate: list[int]) -> list[Vector]:
@@ -30,9 +30,9 @@ def marked_passage(case: Case, weights: Weights, candidate: list[int]) -> list[V
     for place, word in enumerate(passage):
         vector = weights["embedding.weight"][word]
         if word in case.question and word != PLACEHOLDER:
-            vector = plus(vector, weights["rereading.asked"])
+            vector = plus(vector, weights["rereading.question_mark"])
         if place in mentioned:
-            vector = plus(vector, weights["rereading.tested"])
+            vector = plus(vector, weights["rereading.answer_mark"])
         vectors.append(vector)
     return vectors
 
@@ -40,5 +40,5 @@ def marked_passage(case: Case, weights: Weights, candidate: list[int]) -> list[V
 def filled_question(case: Case, weights: Weights, candidate: list[int]) -> list[Vector]:
     """The vectors of the question's words, the mean of the candidate's, marked, in place of the blank's."""
     table = weights["embedding.weight"]
-    answer = plus(mean([table[word] for word in candidate]), weights["rereading.tested"])
+    answer = plus(mean([table[word] for word in candidate]), weights["rereading.answer_mark"])
     return [answer if word == PLACEHOLDER else table[word] for word in case.question]

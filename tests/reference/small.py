@@ -47,8 +47,20 @@ def small_settings(name: str, sizes: dict[str, float]) -> dict[str, float]:
     return {size: value for size, value in sizes.items() if size in known}
 
 
+MORE: dict[str, tuple[str, dict[str, float]]] = {
+    "as-reader, more than its paper's": ("as-reader", {"marks_question": True, "asks_at_blank": True}),
+    "epireader, more than its paper's": (
+        "epireader",
+        {"marks_question": True, "asks_at_blank": True, "fits_blank": True, "reads_again": 2},
+    ),
+}
+"""Readers with what their papers' do not have."""
+
+
 def small(name: str, seed: int = 0, **settings: float) -> ReaderModule:
-    """Any reader, by its name."""
+    """Any reader, by its name, or by that of one with more."""
+    name, more = MORE.get(name, (name, {}))
+    settings = more | settings
     kind = READERS[name]
     return roughened(kind.module(kind.config(**(small_settings(name, SMALL) | settings)), WORDS), seed)
 

@@ -91,13 +91,13 @@ def reason(
         for number in chosen
     ]
     tested = best(extracted.probabilities, rereads, case.answer if training else None) if rereads else []
-    found = [read_again(case, weights, case.candidates[number]) for number in tested]
-    over_mean = {number: score - sum(found) / len(found) for number, score in zip(tested, found, strict=True)}
-    again = [over_mean.get(number, 0.0) for number in chosen]
+    read = {number: read_again(case, weights, case.candidates[number]) for number in tested}
+    found = {number: score for number, score in read.items() if score is not None}
+    again = [found[number] - sum(found.values()) / len(found) if number in found else 0.0 for number in chosen]
     scores = [gathered[-1] + fit + more for gathered, fit, more in zip(by_sentence, fitting, again, strict=True)]
     evidence = softmax(scores)
     combined = combine(evidence, [extracted.probabilities[number] for number in chosen])
-    reread = dict(zip(tested, softmax(found), strict=True)) if tested else {}
+    reread = dict(zip(found, softmax(list(found.values())), strict=True)) if found else {}
     return Reasoned(extracted, chosen, evidence, combined, by_sentence, fitting, again, reread)
 
 

@@ -118,6 +118,14 @@ def test_members_that_ask_how_a_word_fits_give_their_mean() -> None:
         assert answer.fits_blank == pytest.approx((one[answer.text] + other[answer.text]) / 2, abs=1e-5)
 
 
+def test_members_that_read_again_give_the_mean_of_what_came_of_it() -> None:
+    asked = (TEXT, QUESTION, ["Tom", "Ann"])
+    one, other = ({a.text: a.read_again for a in reader(n, reads_again=2).answer(*asked)} for n in (1, 2))
+    assert one != pytest.approx(other, abs=1e-3)
+    for answer in reader(1, 2, reads_again=2).answer(*asked):
+        assert answer.read_again == pytest.approx((one[answer.text] + other[answer.text]) / 2, abs=1e-5)
+
+
 def test_a_story_asked_twice_answers_as_if_read_anew() -> None:
     story = reader().read(TEXT)
     story.ask("The XXXXX ran off.")

@@ -88,7 +88,9 @@ def test_different_stories_read_in_one_pass_are_answered_as_one_by_one(kinds: tu
     assert sizes == [len(ASKED)]
     for (number, asked), answers in zip(ASKED, together, strict=True):
         agree(answers, one.answer(TEXTS[number], asked.question, asked.candidates, top=100), why=why)
-        assert why or all(answer.attention is answer.evidence is answer.fits_blank is None for answer in answers)
+        assert why or all(
+            answer.attention is answer.evidence is answer.fits_blank is answer.read_again is None for answer in answers
+        )
 
 
 @pytest.mark.parametrize("kind", ["epireader", "as-reader"])
@@ -100,6 +102,7 @@ def test_readers_that_mark_the_words_of_a_question_read_for_each_one_anew(kind: 
         together = one.answer_all(asked_about(stories), top=100, why=True)
         for (number, asked), answers in zip(ASKED, together, strict=True):
             agree(answers, one.answer(TEXTS[number], asked.question, asked.candidates, top=100))
+    assert all(answer.read_again is None for answers in one.answer_all(asked_about(stories)) for answer in answers)
     assert not any(story.notes.states for story in stories), "there is nothing to keep"
 
 

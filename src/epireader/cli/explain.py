@@ -10,8 +10,8 @@ from rich.text import Text
 if TYPE_CHECKING:
     from epireader.answer import Answer, Story
 
-BAR_WIDTH = 10
-"""Three bars and their figures stand on a line of 80 characters."""
+BAR_WIDTH = 8
+"""A hypothesis, its three bars and all that is added to its score stand on a line of 80 characters."""
 SHADES = ("", "on grey15", "on grey27", "on dark_goldenrod", "bold black on gold1")
 MARKS = ("", "", "", "*", "**")
 """Attention where there is no colour: after the word."""
@@ -50,7 +50,7 @@ def shade(weight: float) -> int:
 
 def hypothesis_table(answers: list["Answer"]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("hypothesis")
+    table.add_column("hypothesis", min_width=10)
     for heading in ("p, Extractor", "e, Reasoner", "pi, both"):
         table.add_column(heading, no_wrap=True)
     more = {
@@ -59,12 +59,16 @@ def hypothesis_table(answers: list["Answer"]) -> Table:
     }
     more = {heading: values for heading, values in more.items() if any(value is not None for value in values)}
     for heading in more:
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", min_width=5)
     for number, answer in enumerate(answers):
         bars = (bar(answer.p, "cyan"), bar(answer.e, "magenta"), bar(answer.pi, "green"))
-        added = ("-" if values[number] is None else f"{values[number]:+.2f}" for values in more.values())
-        table.add_row(Text(answer.text), *bars, *added)
+        table.add_row(Text(answer.text), *bars, *(added(values[number]) for values in more.values()))
     return table
+
+
+def added(amount: float | None) -> str:
+    """What is added to a hypothesis's last score, if anything is."""
+    return f"{amount:+.2f}" if amount else "-"
 
 
 def bar(value: float | None, colour: str) -> Text:

@@ -126,10 +126,10 @@ class EpiReader(ReaderModule):
         entailment = self.reasoner(words, batch, hypotheses, masks, line)
         reread = None
         if self.rereading is not None:
-            tested = choose_hypotheses(log_probs.detach(), masks.candidates, self.config.reads_again, keep)
+            likeliest = choose_hypotheses(log_probs.detach(), masks.candidates, self.config.reads_again, keep)
             passage = vectors_of(self.embedding, batch.passage) if passage is None else passage
-            reread = self.rereading(passage, question, self._answers(batch, candidates, tested), batch, tested)
-            entailment = entailment.read_again(reread.scores.gather(1, chosen))
+            reread = self.rereading(passage, question, self._answers(batch, candidates, likeliest), batch, likeliest)
+            entailment = entailment.with_rereading(reread.scores.gather(1, chosen))
         hypothesis_mask = None if masks.candidates is None else hypotheses[:, :, 0] != PAD_ID
         evidence = weigh(entailment, chosen, log_probs.gather(1, chosen), hypothesis_mask)
         return Reading(

@@ -26,7 +26,7 @@ class ExtractorConfig:
     hidden_dim: int = 128
     """d, the width of one direction of the Extractor's GRUs."""
     dropout: float = 0.0
-    """Which share of the entries of the word vectors that the Extractor reads is left out at random in training."""
+    """Which share of the entries of the word vectors that its biGRUs read is left out at random in training."""
     marks_question: bool = False
     """Whether words of the passage that stand in the question are marked; it is then read anew for every question."""
     asks_at_blank: bool = False

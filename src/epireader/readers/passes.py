@@ -54,7 +54,10 @@ class Tested:
 
 
 def room(sizes: Sizes) -> np.ndarray:
-    """How many numbers a question takes: each of its words has states and is compared with question and candidates."""
+    """How many numbers a question takes: each of its words has states and is compared with question and candidates.
+
+    One that is read again for some hypotheses takes that once more for each: those readings are not counted.
+    """
     words = STEADY_WORDS + sizes.words + sizes.question
     return np.asarray(words * (STATES_OF_A_WORD + sizes.question + sizes.candidates * sizes.phrase))
 

@@ -40,7 +40,7 @@ class Entailment:
     again: Float[Tensor, "batch hyp"] | None = None
     """What reading the passage again says of it, where that is done; the scores have it in them."""
 
-    def read_again(self, again: Float[Tensor, "batch hyp"]) -> "Entailment":
+    def with_rereading(self, again: Float[Tensor, "batch hyp"]) -> "Entailment":
         return replace(self, scores=self.scores + again, again=again)
 
 

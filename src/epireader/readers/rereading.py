@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from epireader.data.batches import Batch
-from epireader.data.vocabulary import BLANK_ID, PAD_ID
+from epireader.data.vocabulary import BLANK_ID
 from epireader.layers.attention import mentions
 from epireader.layers.embedding import mean_vector, thinned
 from epireader.layers.gru import BiGRU
@@ -26,7 +26,7 @@ class Reread:
     """What was made of reading passages again for some of the candidates."""
 
     scores: Float[Tensor, "batch cand"]
-    """What speaks for each more than for the mean of them; 0 for those that the passage was not read again for."""
+    """What speaks for each more than for the mean of them; 0 for those it was not read for, or that stand nowhere in it."""
     log_probs: Float[Tensor, "batch cand"]
     """Which of them it is by this alone; -inf for the others."""
 
@@ -41,9 +41,9 @@ class Rereading(nn.Module):
         self.passage_encoder = BiGRU(words, config.hidden_dim)
         self.question_encoder = BiGRU(words, config.hidden_dim)
         self.at_blank = nn.Linear(states, states, bias=False)
-        self.asked = nn.Parameter(torch.zeros(words))
+        self.question_mark = nn.Parameter(torch.zeros(words))
         """Added to words of the passage that stand in the question."""
-        self.tested = nn.Parameter(torch.zeros(words))
+        self.answer_mark = nn.Parameter(torch.zeros(words))
         """Added to the words of a hypothesis, in the passage and in the blank."""
 
     def forward(
@@ -52,30 +52,30 @@ class Rereading(nn.Module):
         question: Float[Tensor, "batch q emb"],
         answers: Float[Tensor, "batch hyp phrase emb"],
         batch: Batch,
-        tested: Int[Tensor, "batch hyp"],
+        chosen: Int[Tensor, "batch hyp"],
     ) -> Reread:
         """Read the passages again for the candidates with these numbers, given the vectors of their words."""
-        hypotheses = of_chosen(batch.candidates, tested)
+        hypotheses = of_chosen(batch.candidates, chosen)
         shares = mentions(batch.passage, hypotheses)
         points = self._read_question(question, mean_vector(answers, hypotheses), batch)
         states = self._read_passage(passage, shares > 0, batch)
         pointed = (states @ points[..., None]).squeeze(-1)
         found = logsumexp(pointed + shares.log())
-        found = torch.where(found > MINUS_INFINITY, found, 0.0)
-        real = hypotheses[:, :, 0] != PAD_ID
-        scores = found - found.sum(dim=1, keepdim=True) / real.sum(dim=1, keepdim=True).clamp(min=1)
+        stands = found > MINUS_INFINITY
+        mean = torch.where(stands, found, 0.0).sum(dim=1, keepdim=True) / stands.sum(dim=1, keepdim=True).clamp(min=1)
+        scores = torch.where(stands, found - mean, 0.0)
         number = batch.candidates.shape[1]
         return Reread(
-            scores=scores.new_zeros(len(batch), number).scatter(1, tested, scores),
-            log_probs=spread_log_probs(masked_log_softmax(found, real), tested, number),
+            scores=scores.new_zeros(len(batch), number).scatter(1, chosen, scores),
+            log_probs=spread_log_probs(masked_log_softmax(found, stands), chosen, number),
         )
 
     def _read_passage(
         self, passage: Float[Tensor, "batch doc emb"], stands: Bool[Tensor, "batch hyp doc"], batch: Batch
     ) -> Float[Tensor, "batch hyp doc out"]:
         """A state for every word of the passage, once for each hypothesis."""
-        vectors = passage + batch.in_question[..., None] * self.asked
-        vectors = vectors[:, None] + stands[..., None] * self.tested
+        vectors = passage + batch.in_question[..., None] * self.question_mark
+        vectors = vectors[:, None] + stands[..., None] * self.answer_mark
         marks = batch.in_question[:, None] + 2 * stands  # a word with a mark is another
         words = 4 * batch.passage[:, None] + marks
         vectors = thinned(vectors.flatten(0, 1), self.dropout, training=self.training)
@@ -88,7 +88,7 @@ class Rereading(nn.Module):
         """What the question with each hypothesis in its blank points by."""
         shape = answers.shape[:2]
         is_blank = (batch.question == BLANK_ID)[:, None, :, None]
-        filled = torch.where(is_blank, (answers + self.tested)[:, :, None], question[:, None]).flatten(0, 1)
+        filled = torch.where(is_blank, (answers + self.answer_mark)[:, :, None], question[:, None]).flatten(0, 1)
         mask = batch.question_mask[:, None].expand(*shape, -1).flatten(0, 1)
         blank = batch.blank[:, None].expand(shape).reshape(-1, 1)
         read = self.question_encoder(thinned(filled, self.dropout, training=self.training), mask)

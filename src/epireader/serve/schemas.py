@@ -58,10 +58,10 @@ class AnswerBody(BaseModel):
     mentions: list[Place] = Field(description="Where it stands in the passage.")
     evidence: list[float] | None = Field(description="The Reasoner's score after each sentence; null where e is.")
     fits_blank: float | None = Field(
-        description="How well it fits the words around the blank, added to the last score; null if the reader does not ask."
+        description="How well it fits the words around the blank, added to the last score; null where e is, or if the reader does not ask."
     )
     read_again: float | None = Field(
-        description="What reading the passage again with it in mind adds too, 0 if it was not; null if the reader never does."
+        description="What reading the passage again for it adds too, 0 if it was not; null where e is, or if the reader never does."
     )
 
 

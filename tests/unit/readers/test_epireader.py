@@ -115,18 +115,28 @@ def test_in_training_the_answer_is_always_a_hypothesis_and_at_other_times_only_i
     assert (proposed.log_probs.isfinite().sum(dim=1) == 1).all(), "all others are ruled out"
 
 
-def test_reading_again_tells_apart_what_only_the_marks_on_an_answer_do() -> None:
-    """Two names change places in a passage that says the same of both; only the answer's own mark says which is which."""
-    module = epireader(15, reads_again=2, hypotheses=2)
-    with torch.no_grad():
-        module.embedding.weight[6] = module.embedding.weight[5]
-        module.rereading.tested.zero_()
-    case = Case([[5, 7], [8, 6, 9], [6, 10]], [9, 1], [[5], [6]], 0)
-    unmarked = module(batch_of_cases([case])).reread_log_probs.exp()[0]
-    with torch.no_grad():
-        module.rereading.tested.normal_()
-    marked = module(batch_of_cases([case])).reread_log_probs.exp()[0]
-    assert (marked - unmarked).abs().max() > 1e-4
+def test_reading_again_asks_nothing_of_what_stands_nowhere_in_the_passage() -> None:
+    module = epireader(15, reads_again=3, hypotheses=3).train()
+    absent = Case([[5, 7], [8, 6, 9]], [9, 1], [[5], [6], [10]], 2)
+    batch = batch_of_cases([absent])
+    reading = module(batch)
+    assert reading.evidence.again[0, reading.evidence.hypotheses[0] == 2].item() == 0
+    assert reading.reread_log_probs[0].exp()[2] == 0
+    assert module.loss(reading, batch).parts["again"] == 0
+
+
+def test_what_is_read_again_is_thinned_in_training_alone() -> None:
+    batch = batch_of_cases(hard_cases(8, 3))
+    module, without = epireader(reads_again=2, dropout=0.5), epireader(reads_again=2)
+    without.load_state_dict(module.state_dict())
+    assert torch.equal(module.eval()(batch).reread_log_probs, without.eval()(batch).reread_log_probs)
+    for encoder in ("passage_encoder", "question_encoder"):
+        given = []
+        getattr(module.rereading, encoder).forwards.register_forward_pre_hook(
+            lambda _, args, to=given: to.append(args[0])
+        )
+        module.train()(batch)
+        assert (given[0] == 0).double().mean() > 0.3, f"half of what the {encoder} reads is left out"
 
 
 def test_blanks_at_different_places_of_one_batch_are_each_read_where_they_are() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.cases import Case, Extra, batch_of_cases
 from reference.odd import ODD, PLAIN, assert_sound
-from reference.small import hard_cases, small, small_config
+from reference.small import MORE, hard_cases, small, small_config
 from torch import nn
 
 from epireader.data.batches import Batch
@@ -23,6 +23,7 @@ from epireader.training.config import load_config, presets
 from epireader.training.optimizer import l2_penalty
 
 EVERY = pytest.mark.parametrize("name", READERS)
+EVERY_AND_MORE = pytest.mark.parametrize("name", [*READERS, *MORE])
 
 WIDER = [
     Extra(words=7),
@@ -53,7 +54,7 @@ def learn(module: nn.Module, batch: Batch, steps: int) -> None:
         optimizer.step()
 
 
-@EVERY
+@EVERY_AND_MORE
 @pytest.mark.parametrize("extra", WIDER, ids=str)
 @pytest.mark.parametrize("training", [True, False])
 def test_padding_changes_nothing(name: str, extra: Extra, training: bool) -> None:
@@ -70,7 +71,7 @@ def test_padding_changes_nothing(name: str, extra: Extra, training: bool) -> Non
     torch.testing.assert_close(loss_of(module, padded), loss_of(module, plain))
 
 
-@EVERY
+@EVERY_AND_MORE
 @pytest.mark.parametrize("training", [True, False])
 @settings(max_examples=8)
 @given(seed=st.integers(0, 10_000))
@@ -88,7 +89,7 @@ def test_a_batch_is_read_as_its_questions_one_by_one(name: str, training: bool, 
     torch.testing.assert_close(loss_of(module, batch), mean)
 
 
-@EVERY
+@EVERY_AND_MORE
 @pytest.mark.parametrize("training", [True, False])
 def test_a_passage_that_was_read_before_gives_the_same_answers(name: str, training: bool) -> None:
     module, batch = small(name, 5).train(training), batch_of_cases(hard_cases(6, 4))
@@ -98,7 +99,7 @@ def test_a_passage_that_was_read_before_gives_the_same_answers(name: str, traini
     torch.testing.assert_close(module(other, states).log_probs, module(other).log_probs)
 
 
-@EVERY
+@EVERY_AND_MORE
 @pytest.mark.parametrize("count", [1, 3, 9])
 @pytest.mark.parametrize("phrase", [1, 3])
 def test_answers_are_the_same_whether_or_not_anything_is_to_be_learnt(name: str, count: int, phrase: int) -> None:
@@ -112,7 +113,7 @@ def test_answers_are_the_same_whether_or_not_anything_is_to_be_learnt(name: str,
     torch.testing.assert_close(answering.first_log_probs, learning.first_log_probs.detach())
 
 
-@EVERY
+@EVERY_AND_MORE
 def test_reordering_the_batch_reorders_the_answers(name: str) -> None:
     module, batch = small(name, 7), batch_of_cases(hard_cases(8, 5))
     order = [3, 0, 4, 2, 1]
@@ -123,7 +124,7 @@ def test_reordering_the_batch_reorders_the_answers(name: str) -> None:
         assert torch.equal(after.evidence.hypotheses, before.evidence.hypotheses[order])
 
 
-@EVERY
+@EVERY_AND_MORE
 @pytest.mark.parametrize("training", [True, False])
 def test_reordering_the_candidates_reorders_their_probabilities_and_keeps_the_loss(name: str, training: bool) -> None:
     module = small(name, 9).train(training)
@@ -137,7 +138,7 @@ def test_reordering_the_candidates_reorders_their_probabilities_and_keeps_the_lo
     torch.testing.assert_close(module.loss(after, moved).total, module.loss(before, batch).total)
 
 
-@EVERY
+@EVERY_AND_MORE
 def test_changing_one_question_leaves_its_neighbours_alone(name: str) -> None:
     module, cases = small(name, 10), hard_cases(11, 4)
     changed = [*cases[:2], hard_cases(12, 1)[0], cases[3]]
@@ -186,7 +187,7 @@ def test_one_batch_can_be_learnt_by_heart(name: str) -> None:
         assert torch.equal(module.eval()(batch).log_probs.argmax(dim=1), batch.answer)
 
 
-@EVERY
+@EVERY_AND_MORE
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_odd_questions_are_read_soundly_alone_and_together(name: str, training: bool, dtype: torch.dtype) -> None:
@@ -195,7 +196,7 @@ def test_odd_questions_are_read_soundly_alone_and_together(name: str, training: 
         assert_sound(module, batch_of_cases(cases))
 
 
-@EVERY
+@EVERY_AND_MORE
 @pytest.mark.parametrize("unknown", [-1, -2])
 def test_nothing_is_learnt_from_a_question_whose_answer_is_unknown(name: str, unknown: int) -> None:
     module, batch = small(name, 1).train(), batch_of_cases([PLAIN, *hard_cases(3, 2)])
@@ -206,7 +207,7 @@ def test_nothing_is_learnt_from_a_question_whose_answer_is_unknown(name: str, un
     assert all(p.grad is None or not p.grad.any() for p in module.parameters())
 
 
-@EVERY
+@EVERY_AND_MORE
 def test_half_precision_is_near_and_its_gradients_are_finite(name: str) -> None:
     batch = batch_of_cases([PLAIN, *hard_cases(6, 5), *ODD.values()])
     module = small(name, 5).float().train()

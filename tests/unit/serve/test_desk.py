@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from epireader.answer import Asked, Reader, Story
+from epireader.answer import Answer, Asked, Reader, Story
 from epireader.data.example import BadExample
 from epireader.readers import passes as passes_module
 from epireader.readers.floors import floor_model
-from epireader.serve.desk import Desk, Kept, StoryCache, Task, load_readers
+from epireader.serve.desk import Desk, Kept, StoryCache, Task, answered, load_readers
 from epireader.serve.errors import Refusal
 from epireader.serve.metrics import Metrics
 from epireader.serve.settings import ServeSettings
@@ -231,3 +231,11 @@ def test_one_endless_word_counts_by_its_characters() -> None:
 def test_two_models_of_one_name_are_refused() -> None:
     with pytest.raises(ValueError, match="two models are called 'default'"):
         load_readers(["default", "default"])
+
+
+def test_all_that_is_known_of_an_answer_is_told() -> None:
+    known = Answer("goat", 0.5, 0.25, 0.75, (), (0.1, 0.9), (1.0, 2.0), fits_blank=0.5, read_again=-0.125)
+    (told,) = answered(Asked("The XXXXX ran."), [known])["answers"]
+    assert {name: told[name] for name in ("p", "e", "pi", "fits_blank", "read_again")} == {
+        "p": 0.5, "e": 0.25, "pi": 0.75, "fits_blank": 0.5, "read_again": -0.125,
+    }  # fmt: skip

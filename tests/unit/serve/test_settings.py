@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from epireader.cli import serve as command
+from epireader.cli.main import cli
 from epireader.serve.settings import ServeSettings
 
 
@@ -30,7 +31,7 @@ def test_a_server_without_a_model_is_refused() -> None:
 
 
 def test_help_tells_every_setting_with_its_default() -> None:
-    text = CliRunner().invoke(command.serve, ["--help"], terminal_width=200).output
+    text = CliRunner().invoke(cli, ["serve", "--help"], terminal_width=200).output
     for field in fields(ServeSettings):
         option = "--model" if field.name == "models" else f"--{field.name.replace('_', '-')}"
         assert option in text
@@ -43,8 +44,8 @@ def test_the_command_line_becomes_the_settings(monkeypatch: pytest.MonkeyPatch) 
     seen: list[ServeSettings] = []
     monkeypatch.setattr(command, "run_server", seen.append)
     arguments = ["--host", "::1", "--port", "0", "--model", "a", "--model", "b", "--queue", "7", "--body-bytes", "99"]
-    assert CliRunner().invoke(command.serve, arguments).exit_code == 0
-    assert CliRunner().invoke(command.serve, []).exit_code == 0
+    assert CliRunner().invoke(cli, ["serve", *arguments]).exit_code == 0
+    assert CliRunner().invoke(cli, ["serve"]).exit_code == 0
     assert seen == [
         ServeSettings(host="::1", port=0, models=("a", "b"), queue=7, body_bytes=99),
         ServeSettings(),
@@ -53,13 +54,13 @@ def test_the_command_line_becomes_the_settings(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("arguments", [["--queue", "0"], ["--port", "65536"], ["--words", "many"]])
 def test_a_limit_that_makes_no_sense_is_a_mistake_on_the_command_line(arguments: list[str]) -> None:
-    assert CliRunner().invoke(command.serve, arguments).exit_code == 2
+    assert CliRunner().invoke(cli, ["serve", *arguments]).exit_code == 2
 
 
 def test_an_address_in_use_is_told_before_models_are_loaded() -> None:
     with command.listening_socket(ServeSettings(port=0)) as taken:
         port = taken.getsockname()[1]
-        done = CliRunner().invoke(command.serve, ["--port", str(port), "--model", "there-is-no-such-model"])
+        done = CliRunner().invoke(cli, ["serve", "--port", str(port), "--model", "there-is-no-such-model"])
     assert done.exit_code == 1
     assert f"cannot listen on 127.0.0.1 port {port}" in done.output
 
