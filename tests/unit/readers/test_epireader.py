@@ -136,7 +136,9 @@ def test_what_is_read_again_is_thinned_in_training_alone() -> None:
             lambda _, args, to=given: to.append(args[0])
         )
         module.train()(batch)
-        assert (given[0] == 0).double().mean() > 0.3, f"half of what the {encoder} reads is left out"
+        read = given[0].flatten(0, 1)
+        read = read[read.any(dim=1)]  # not padding
+        assert 0.2 < (read == 0).double().mean() < 0.8, f"half of what the {encoder} reads is left out"
 
 
 def test_blanks_at_different_places_of_one_batch_are_each_read_where_they_are() -> None:
