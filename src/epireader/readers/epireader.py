@@ -115,20 +115,16 @@ class EpiReader(ReaderModule):
         places = places_to_learn(batch) if self.training and self.config.language_weight else None
         asked, wanted = self._ask(question, batch, masks.question, places)
         log_attention = self.extractor.point(states, asked, masks.passage)
-        if line is not None and masks.passage is None and batch.candidates.shape[2] == 1:
-            log_probs = known_log_probs(log_attention, line.ids, line.which, batch.candidates)
-        else:
-            log_probs = candidate_log_probs(log_attention, batch.passage, batch.candidates)
-        keep = batch.answer if self.training else None
-        chosen = choose_hypotheses(log_probs.detach(), masks.candidates, self.config.hypotheses, keep)
+        log_probs = attention_on_candidates(log_attention, batch, masks, line)
+        chosen = self._likeliest(self.config.hypotheses, log_probs, batch, masks)
         hypotheses = of_chosen(batch.candidates, chosen)
         words = Vectors(passage, question, self._answers(batch, candidates, chosen), wanted)
         entailment = self.reasoner(words, batch, hypotheses, masks, line)
         reread = None
         if self.rereading is not None:
-            likeliest = choose_hypotheses(log_probs.detach(), masks.candidates, self.config.reads_again, keep)
+            few = self._likeliest(self.config.reads_again, log_probs, batch, masks)
             passage = vectors_of(self.embedding, batch.passage) if passage is None else passage
-            reread = self.rereading(passage, question, self._answers(batch, candidates, likeliest), batch, likeliest)
+            reread = self.rereading(passage, question, self._answers(batch, candidates, few), batch, few)
             entailment = entailment.with_rereading(reread.scores.gather(1, chosen))
         hypothesis_mask = None if masks.candidates is None else hypotheses[:, :, 0] != PAD_ID
         evidence = weigh(entailment, chosen, log_probs.gather(1, chosen), hypothesis_mask)
@@ -140,6 +136,12 @@ class EpiReader(ReaderModule):
             reread_log_probs=None if reread is None else reread.log_probs,
             log_likelihood=self._known(wanted, places, batch, question, candidates),
         )
+
+    def _likeliest(
+        self, count: int, log_probs: Float[Tensor, "batch cand"], batch: Batch, masks: Masks
+    ) -> Int[Tensor, "batch hyp"]:
+        keep = batch.answer if self.training else None
+        return choose_hypotheses(log_probs.detach(), masks.candidates, count, keep)
 
     def _answers(
         self,
@@ -197,6 +199,15 @@ class EpiReader(ReaderModule):
             again = negative_log_likelihood(reading.reread_log_probs, batch.answer)
             loss = Loss(loss.total + again, {**loss.parts, "again": again.detach()})
         return with_language(loss, reading.log_likelihood, self.config.language_weight)
+
+
+def attention_on_candidates(
+    log_attention: Float[Tensor, "batch doc"], batch: Batch, masks: Masks, line: PassageLine | None
+) -> Float[Tensor, "batch cand"]:
+    """log p, by what is known of the passage's words where it lies on a line."""
+    if line is not None and masks.passage is None and batch.candidates.shape[2] == 1:
+        return known_log_probs(log_attention, line.ids, line.which, batch.candidates)
+    return candidate_log_probs(log_attention, batch.passage, batch.candidates)
 
 
 def weigh(
