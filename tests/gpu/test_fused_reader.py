@@ -9,14 +9,21 @@ import pytest
 import torch
 from kernels import DEVICE, somewhere_to_run
 from reference.cases import Extra, batch_of_cases
-from reference.small import hard_cases, roughened
+from reference.sense import VOCABULARY
+from reference.small import STRANGERS, WORDS, hard_cases, roughened
 from torch import Tensor
 
 from epireader.data.batches import Batch
+from epireader.data.vocabulary import Vocabulary
 from epireader.readers.epireader import EpiReader, EpiReaderConfig
 
 pytestmark = somewhere_to_run
 SAID = ("probs", "e", "loss")
+MORE = (
+    {},
+    {"marks_question": True, "asks_at_blank": True, "reads_again": 2},
+    {"marks_beside": 3, "asks_at_blank": True, "sense_dim": 5, "sense_embedding_dim": 4},
+)
 SWITCHES = ("kernels.can_be_kernel", "masking.can_be_kernel", "attention.can_be_kernel")
 
 
@@ -53,9 +60,11 @@ def assert_agree(
 @pytest.mark.parametrize("wide", [True, False])
 def test_a_reader_of_kernels_agrees_with_the_plain_one(seed: int, wide: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = {"embedding_dim": 6, "hidden_dim": 5, "hypotheses": 3, "filters": 3, "reasoner_hidden_dim": 4}
-    more = {"marks_question": True, "asks_at_blank": True, "reads_again": 2} if seed % 2 else {}
+    more = MORE[seed % len(MORE)]
     config = EpiReaderConfig(**sizes, wide_convolution=wide, margin=0.9, **more)
-    module = roughened(EpiReader(config, words=20), seed, scale=0.4).to(DEVICE)
+    module = EpiReader(config, words=WORDS)
+    module.introduce(Vocabulary(VOCABULARY, STRANGERS))
+    module = roughened(module, seed, scale=0.4).to(DEVICE)
     with torch.no_grad():
         module.embedding.weight[0] = 0
     batch = batch_of_cases(hard_cases(seed, 3), Extra(words=2, sentences=1, question=2, candidates=1))

@@ -11,9 +11,11 @@ def softmax(scores: Vector) -> Vector:
     return [math.exp(score - largest) / total for score in scores]
 
 
-def attention(states: Matrix, question: Vector) -> Vector:
-    """Equation 1: s_i, over every place of the passage."""
-    return softmax([dot(state, question) for state in states])
+def attention(states: Matrix, question: Vector, more: Vector | None = None) -> Vector:
+    """Equation 1: s_i, over every place of the passage; `more` may be added to the scores."""
+    return softmax(
+        [dot(state, question) + added for state, added in zip(states, more or [0.0] * len(states), strict=True)]
+    )
 
 
 def probability(candidate: list[int], passage: list[int], pointed: Vector) -> float:

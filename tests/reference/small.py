@@ -9,6 +9,7 @@ from builders import random_example
 from torch import nn
 
 from epireader.data.example import Example
+from epireader.data.vocabulary import Vocabulary
 from epireader.readers import READERS
 from epireader.readers.epireader import EpiReader
 from epireader.readers.extractor import AttentionSumReader
@@ -16,6 +17,7 @@ from epireader.readers.language_model import LanguageModelReader
 from epireader.readers.memory import MemoryReader
 from epireader.readers.reading import ReaderModule
 from reference.cases import Case, encode
+from reference.sense import ROOM, VOCABULARY
 
 KNOWN = tuple(f"w{n}" for n in range(8))
 """The words small readers know."""
@@ -38,6 +40,7 @@ def roughened(module: nn.Module, seed: int, scale: float = 0.6) -> nn.Module:
 
 SMALL: dict[str, float] = {
     "embedding_dim": 4, "hidden_dim": 3, "hypotheses": 3, "filters": 3, "reasoner_hidden_dim": 3, "dropout": 0.0,
+    "sense_embedding_dim": 3, "sense_words": ROOM,
 }  # fmt: skip
 
 
@@ -53,6 +56,8 @@ MORE: dict[str, tuple[str, dict[str, float]]] = {
         "epireader",
         {"marks_question": True, "asks_at_blank": True, "fits_blank": True, "reads_again": 2},
     ),
+    "as-reader, marks beside": ("as-reader", {"marks_beside": 2, "asks_at_blank": True}),
+    "epireader, marks beside and sense": ("epireader", {"marks_beside": 2, "asks_at_blank": True, "sense_dim": 3}),
 }
 """Readers with what their papers' do not have."""
 
@@ -62,7 +67,9 @@ def small(name: str, seed: int = 0, **settings: float) -> ReaderModule:
     name, more = MORE.get(name, (name, {}))
     settings = more | settings
     kind = READERS[name]
-    return roughened(kind.module(kind.config(**(small_settings(name, SMALL) | settings)), WORDS), seed)
+    module = kind.module(kind.config(**(small_settings(name, SMALL) | settings)), WORDS)
+    module.introduce(Vocabulary(VOCABULARY, STRANGERS))
+    return roughened(module, seed)
 
 
 def epireader(seed: int = 0, **settings: float) -> EpiReader:

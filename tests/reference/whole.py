@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from reference.cases import PLACEHOLDER, Case
 from reference.fitting import fit, neighbours
 from reference.losses import combine, extractor_loss, joint_loss, reasoner_loss
+from reference.marking import beside
 from reference.pointing import attention, best, probability, softmax
 from reference.reasoning import evidence_by_sentence, hypothesis
 from reference.recurrence import bigru_final, bigru_states
 from reference.rereading import read_again
+from reference.sense import sense
 from reference.weights import Matrix, Vector, Weights, part, plus, times
 
 
@@ -61,14 +63,16 @@ def extract(case: Case, weights: Weights) -> Extracted:
     if "extractor.at_blank.weight" in weights:
         around = neighbours(case, weights, case.question.index(PLACEHOLDER))
         question = plus(question, times(weights["extractor.at_blank.weight"], around))
-    pointed = attention(states, question)
+    marked = "extractor.beside.filters.weight" in weights
+    pointed = attention(states, question, beside(case, weights, states, question, reach=10) if marked else None)
     return Extracted(pointed, [probability(words, case.passage, pointed) for words in case.candidates])
 
 
 def reason(
     case: Case, weights: Weights, *, count: int, wide: bool, training: bool, fits: str = "", rereads: int = 0
 ) -> Reasoned:
-    """The EpiReader; with `fits`, a hypothesis is also judged by how well it fits what the `blank` or its `neighbours` call for.
+    """The EpiReader; with `fits`, a hypothesis is also judged by how well it fits what the `blank` or its `neighbours` call for,
+    or what a language model of 64 words of `sense` expects.
 
     With `rereads`, the passage is also read again for so many of them.
     """
@@ -86,10 +90,7 @@ def reason(
         )
         for number in chosen
     ]
-    fitting = [
-        fit(case, weights, case.candidates[number], by_neighbours=fits == "neighbours") if fits else 0.0
-        for number in chosen
-    ]
+    fitting = [fitted(case, weights, case.candidates[number], fits) for number in chosen]
     tested = best(extracted.probabilities, rereads, case.answer if training else None) if rereads else []
     read = {number: read_again(case, weights, case.candidates[number]) for number in tested}
     found = {number: score for number, score in read.items() if score is not None}
@@ -99,6 +100,12 @@ def reason(
     combined = combine(evidence, [extracted.probabilities[number] for number in chosen])
     reread = dict(zip(found, softmax(list(found.values())), strict=True)) if found else {}
     return Reasoned(extracted, chosen, evidence, combined, by_sentence, fitting, again, reread)
+
+
+def fitted(case: Case, weights: Weights, candidate: list[int], fits: str) -> float:
+    if fits == "sense":
+        return sense(case, weights, candidate, context=64, strangers=3)
+    return fit(case, weights, candidate, by_neighbours=fits == "neighbours") if fits else 0.0
 
 
 def training_losses(

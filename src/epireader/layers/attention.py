@@ -13,9 +13,11 @@ def pointer_log_attention(
     states: Float[Tensor, "batch doc out"],
     question: Float[Tensor, "batch out"],
     passage_mask: Bool[Tensor, "batch doc"] | None,
+    more: Float[Tensor, "batch doc"] | None = None,
 ) -> Float[Tensor, "batch doc"]:
-    """log of the probability that each word of the passage answers the question."""
+    """log of the probability that each word of the passage answers the question; `more` may speak for it beside its state."""
     scores = states.bmm(question[:, :, None]).squeeze(2)
+    scores = scores if more is None else scores + more
     return masked_log_softmax(scores, passage_mask)  # log s_i, eq. 1
 
 

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from epireader.data.batches import Batch
-from epireader.data.vocabulary import PAD_ID
+from epireader.data.vocabulary import PAD_ID, Vocabulary
 from epireader.layers.attention import candidate_log_probs, known_log_probs
 from epireader.layers.convolution import PassageLine
 from epireader.layers.embedding import look_up, vectors_of, word_embedding
@@ -19,6 +19,7 @@ from epireader.readers.losses import margin_loss, negative_log_likelihood, with_
 from epireader.readers.reading import Evidence, Loss, Masks, ReaderModule, Reading
 from epireader.readers.reasoner import Entailment, Reasoner, Vectors
 from epireader.readers.rereading import Rereading
+from epireader.readers.sense import Sense, SenseConfig
 from epireader.settings import refuse_below_one, refuse_negative
 
 REASONER_LOSSES = ("margin", "likelihood")
@@ -49,7 +50,13 @@ class EpiReaderConfig(ExtractorConfig):
     fits_blank: bool = False
     """Whether a hypothesis is also judged by how well it fits the words around the blank."""
     language_weight: float = 0.0
-    """The weight of a loss for knowing words of the question by those around them; the blank is then known in that way."""
+    """The weight of a loss for knowing words of the question by those around them; what fits the blank is then known so too."""
+    sense_dim: int = 0
+    """Width of the GRUs of a language model that says which hypothesis it would expect in the blank; 0 for none."""
+    sense_embedding_dim: int = 128
+    """Width of its word vectors."""
+    sense_words: int = 20_000
+    """How many words it knows, the most frequent; all names are one to it."""
     reads_again: int = 0
     """For how many of the likeliest hypotheses the passage is read again, each with its mentions marked; 0 for none."""
 
@@ -63,8 +70,27 @@ class EpiReaderConfig(ExtractorConfig):
         if self.reads_again and not 2 <= self.reads_again <= self.hypotheses:
             limits = f"at least 2, to compare them, and at most model.hypotheses, {self.hypotheses}"
             raise ValueError(f"model.reads_again must be 0, or {limits}, got {self.reads_again}")
-        if self.language_weight and not self.fits_blank:
-            raise ValueError("model.language_weight needs model.fits_blank = true: it teaches what fits the blank")
+        refuse_negative(self, "model", "sense_dim")
+        refuse_below_one(self, "model", "sense_embedding_dim", "sense_words")
+        if self.sense_dim and self.fits_blank:
+            raise ValueError(
+                "model.fits_blank and model.sense_dim both say what fits the blank; give fits_blank = false or sense_dim = 0"
+            )
+
+    @property
+    def sense(self) -> SenseConfig:
+        """What its language model is told."""
+        return SenseConfig(
+            words=self.sense_words,
+            embedding_dim=self.sense_embedding_dim,
+            hidden_dim=self.sense_dim,
+            dropout=self.dropout,
+        )
+
+    @property
+    def looks_at_words(self) -> bool:
+        """Whether the words of a passage are needed for every question, even where its states are known."""
+        return self.marks_beside > 0 or self.reads_again > 0
 
 
 class EpiReader(ReaderModule):
@@ -81,10 +107,16 @@ class EpiReader(ReaderModule):
             width=config.filter_width,
             hidden_dim=config.reasoner_hidden_dim,
             wide=config.wide_convolution,
-            state_dim=2 * config.hidden_dim if config.fits_blank else 0,
+            state_dim=2 * config.hidden_dim if config.fits_blank or config.language_weight else 0,
+            fits_blank=config.fits_blank,
             knows_words=config.language_weight > 0,
         )
         self.rereading = Rereading(config) if config.reads_again else None
+        self.sense = Sense(config.sense, words) if config.sense_dim else None
+
+    def introduce(self, vocabulary: Vocabulary) -> None:
+        if self.sense is not None:
+            self.sense.introduce(vocabulary)
 
     def read_passage(self, batch: Batch) -> Float[Tensor, "batch doc out"] | None:
         return None if self.config.marks_question else self._read_passage(batch)
@@ -106,26 +138,29 @@ class EpiReader(ReaderModule):
         """Read a batch. While training, the right answer is always among the hypotheses."""
         masks = Masks.of(batch, line)
         line = self.lay_out(batch) if line is None else line
-        if line is None:
-            passage, question, candidates = look_up(self.embedding, batch.passage, batch.question, batch.candidates)
-            states = self.extractor.read_passage(passage, batch) if passage_states is None else passage_states
+        passage, question, candidates = self._look_up(batch, line)
+        if passage_states is not None:
+            states = passage_states
         else:
-            passage, question, candidates = None, vectors_of(self.embedding, batch.question), None
-            states = self._read_passage(batch) if passage_states is None else passage_states
+            states = self._read_passage(batch) if passage is None else self.extractor.read_passage(passage, batch)
         places = places_to_learn(batch) if self.training and self.config.language_weight else None
         asked, wanted = self._ask(question, batch, masks.question, places)
-        log_attention = self.extractor.point(states, asked, masks.passage)
+        log_attention = self.extractor.point(states, asked, masks.passage, passage, batch)
         log_probs = attention_on_candidates(log_attention, batch, masks, line)
         chosen = self._likeliest(self.config.hypotheses, log_probs, batch, masks)
         hypotheses = of_chosen(batch.candidates, chosen)
-        words = Vectors(passage, question, self._answers(batch, candidates, chosen), wanted)
+        fitting = wanted if self.config.fits_blank else None
+        words = Vectors(passage, question, self._answers(batch, candidates, chosen), fitting)
         entailment = self.reasoner(words, batch, hypotheses, masks, line)
-        reread = None
+        reread = sense_log_likelihood = None
         if self.rereading is not None:
+            assert passage is not None
             few = self._likeliest(self.config.reads_again, log_probs, batch, masks)
-            passage = vectors_of(self.embedding, batch.passage) if passage is None else passage
             reread = self.rereading(passage, question, self._answers(batch, candidates, few), batch, few)
             entailment = entailment.with_rereading(reread.scores.gather(1, chosen))
+        if self.sense is not None:
+            expected, sense_log_likelihood = self.sense.at_blank(batch)
+            entailment = entailment.with_fit(self.sense.fit(expected, hypotheses))
         hypothesis_mask = None if masks.candidates is None else hypotheses[:, :, 0] != PAD_ID
         evidence = weigh(entailment, chosen, log_probs.gather(1, chosen), hypothesis_mask)
         return Reading(
@@ -134,8 +169,24 @@ class EpiReader(ReaderModule):
             log_attention=log_attention,
             evidence=evidence,
             reread_log_probs=None if reread is None else reread.log_probs,
+            sense_log_likelihood=sense_log_likelihood,
             log_likelihood=self._known(wanted, places, batch, question, candidates),
         )
+
+    def _look_up(
+        self, batch: Batch, line: PassageLine | None
+    ) -> tuple[
+        Float[Tensor, "batch doc emb"] | None,
+        Float[Tensor, "batch q emb"],
+        Float[Tensor, "batch cand phrase emb"] | None,
+    ]:
+        """The vectors of passage, question and candidates. Beside a passage that lies on a line, its own are only looked up
+        where they are needed, and those of the candidates when some have been chosen."""
+        if line is None:
+            passage, question, candidates = look_up(self.embedding, batch.passage, batch.question, batch.candidates)
+            return passage, question, candidates
+        looked_at = vectors_of(self.embedding, batch.passage) if self.config.looks_at_words else None
+        return looked_at, vectors_of(self.embedding, batch.question), None
 
     def _likeliest(
         self, count: int, log_probs: Float[Tensor, "batch cand"], batch: Batch, masks: Masks
@@ -162,7 +213,7 @@ class EpiReader(ReaderModule):
         places: Places | None,
     ) -> tuple[Float[Tensor, "batch out"], Float[Tensor, "batch place emb"] | None]:
         """g(Q), and what the words around those places of the questions, or around the blank, call for, if that is asked."""
-        if not self.config.fits_blank:
+        if not self.config.fits_blank and places is None:
             return self.extractor.sum_up_question(question, batch, mask), None
         asked = self.extractor.read_question(question, batch, mask)
         return asked.final, self.reasoner.wanted_at(places, asked.states, batch, mask)
@@ -197,7 +248,9 @@ class EpiReader(ReaderModule):
         loss = Loss(total, {"extractor": extractor.detach(), "reasoner": reasoner.detach()})
         if reading.reread_log_probs is not None:
             again = negative_log_likelihood(reading.reread_log_probs, batch.answer)
-            loss = Loss(loss.total + again, {**loss.parts, "again": again.detach()})
+            loss = loss.with_part("again", again)
+        if reading.sense_log_likelihood is not None:
+            loss = loss.with_part("sense", -reading.sense_log_likelihood.mean())
         return with_language(loss, reading.log_likelihood, self.config.language_weight)
 
 

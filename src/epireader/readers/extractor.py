@@ -13,6 +13,7 @@ from epireader.layers.embedding import look_up, thinned, word_embedding
 from epireader.layers.gru import BiGRU
 from epireader.readers.fitting import around, mean_log_likelihood, places_to_learn
 from epireader.readers.losses import negative_log_likelihood, with_language
+from epireader.readers.marking import MarksBeside
 from epireader.readers.reading import Loss, ReaderModule, Reading
 from epireader.settings import refuse_below_one, refuse_negative, refuse_no_share
 
@@ -29,19 +30,23 @@ class ExtractorConfig:
     """Which share of the entries of the word vectors that its biGRUs read is left out at random in training."""
     marks_question: bool = False
     """Whether words of the passage that stand in the question are marked; it is then read anew for every question."""
+    marks_beside: int = 0
+    """How many filters look for the question's words around each word of the passage, which is read once for all; 0: none."""
     asks_at_blank: bool = False
     """Whether it points by what stands around the blank too, and not by the question as a whole alone."""
 
     def __post_init__(self) -> None:
         refuse_below_one(self, "model", "embedding_dim", "hidden_dim")
         refuse_no_share(self, "model", "dropout")
+        refuse_negative(self, "model", "marks_beside")
 
 
 class Extractor(nn.Module):
     """Two biGRUs, one over the passage and one over the question, whose states are compared word by word.
 
-    It may be given two things that the paper's does not have: a mark on the words of the passage that stand in the
-    question too, and a look at what stands around the blank beside the question as a whole.
+    It may be given two things that the paper's does not have: marks on the words of the passage that stand in the
+    question too, read with them or seen beside them, and a look at what stands around the blank beside the question as a
+    whole.
     """
 
     def __init__(self, config: ExtractorConfig) -> None:
@@ -51,6 +56,11 @@ class Extractor(nn.Module):
         self.passage_encoder = BiGRU(words, config.hidden_dim)  # f
         self.question_encoder = BiGRU(words, config.hidden_dim)  # g
         self.mark = nn.Parameter(torch.zeros(words)) if config.marks_question else None
+        self.beside = (
+            MarksBeside(embedding_dim=words, state_dim=states, filters=config.marks_beside)
+            if config.marks_beside
+            else None
+        )
         self.at_blank = nn.Linear(states, states, bias=False) if config.asks_at_blank else None
 
     def read_passage(self, passage: Float[Tensor, "batch doc emb"], batch: Batch) -> Float[Tensor, "batch doc out"]:
@@ -84,9 +94,18 @@ class Extractor(nn.Module):
         passage_states: Float[Tensor, "batch doc out"],
         question: Float[Tensor, "batch out"],
         passage_mask: Bool[Tensor, "batch doc"] | None,
+        passage: Float[Tensor, "batch doc emb"] | None,
+        batch: Batch,
     ) -> Float[Tensor, "batch doc"]:
-        """log s: the log-probability that each word of the passage is the answer to a question, given g(Q) (eq. 1)."""
-        return pointer_log_attention(passage_states, question, passage_mask)
+        """log s: the log-probability that each word of the passage is the answer to a question, given g(Q) (eq. 1).
+
+        The vectors of the passage's words are needed where marks are looked at beside the states.
+        """
+        if self.beside is None:
+            return pointer_log_attention(passage_states, question, passage_mask)
+        assert passage is not None
+        more = self.beside(passage, batch.in_question, passage_states, question)
+        return pointer_log_attention(passage_states, question, passage_mask, more)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,13 +135,15 @@ class AttentionSumReader(ReaderModule):
 
     def forward(self, batch: Batch, passage_states: Float[Tensor, "batch doc out"] | None = None) -> Reading:
         learnt = [batch.candidates] if self.training and self.wanted is not None else []
-        if passage_states is None:
+        if passage_states is None or self.config.marks_beside:
             passage, question, *candidates = look_up(self.embedding, batch.passage, batch.question, *learnt)
-            passage_states = self.extractor.read_passage(passage, batch)
         else:
-            question, *candidates = look_up(self.embedding, batch.question, *learnt)
+            passage, (question, *candidates) = None, look_up(self.embedding, batch.question, *learnt)
+        if passage_states is None:
+            assert passage is not None
+            passage_states = self.extractor.read_passage(passage, batch)
         asked = self.extractor.read_question(question, batch, batch.question_mask)
-        log_attention = self.extractor.point(passage_states, asked.final, batch.passage_mask)
+        log_attention = self.extractor.point(passage_states, asked.final, batch.passage_mask, passage, batch)
         log_probs = candidate_log_probs(log_attention, batch.passage, batch.candidates)
         return Reading(
             log_probs=log_probs,

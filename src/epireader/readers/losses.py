@@ -32,7 +32,4 @@ def margin_loss(
 
 def with_language(loss: Loss, log_likelihood: Float[Tensor, " batch"] | None, weight: float) -> Loss:
     """The loss, and so much of that for knowing words by those around them, where that is learnt."""
-    if log_likelihood is None:
-        return loss
-    language = -log_likelihood.mean()
-    return Loss(loss.total + weight * language, {**loss.parts, "language": language.detach()})
+    return loss if log_likelihood is None else loss.with_part("language", -log_likelihood.mean(), weight)

@@ -7,6 +7,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from epireader.data.batches import Batch
+from epireader.data.vocabulary import Vocabulary
 from epireader.layers.convolution import PassageLine
 
 
@@ -41,6 +42,8 @@ class Reading:
     evidence: Evidence | None = None
     reread_log_probs: Float[Tensor, "batch cand"] | None = None
     """Its view by reading again alone, where it does; -inf for candidates that it did not read again for."""
+    sense_log_likelihood: Float[Tensor, " batch"] | None = None
+    """The mean log-probability of a word of the question by what its language model expected, while that is learnt."""
     log_likelihood: Float[Tensor, " batch"] | None = None
     """The mean log-probability of a word, of the story or of the question, with the right answer in it, where it is learnt."""
 
@@ -71,12 +74,20 @@ class Loss:
     total: Float[Tensor, ""]
     parts: dict[str, Tensor] = field(default_factory=dict)
 
+    def with_part(self, name: str, part: Float[Tensor, ""], weight: float = 1.0) -> "Loss":
+        """The loss with so much of another added, which is written down whole."""
+        return Loss(self.total + weight * part, {**self.parts, name: part.detach()})
+
 
 class ReaderModule(nn.Module):
     """What a reader must do. It is built from its settings and the number of words in the vocabulary."""
 
     trains_at_once: ClassVar[bool] = True
     """Whether several of it can be trained at once: whether `torch.func.vmap` knows all it is made of."""
+
+    def introduce(self, vocabulary: Vocabulary) -> None:
+        """Tell the reader which words its ids are, if it wants to know. It is told before anything else is asked of it."""
+        del vocabulary
 
     def read_passage(self, batch: Batch) -> Float[Tensor, "batch doc out"] | None:
         """What can be made of the passages before the questions are known, to be handed to `forward`; None: nothing.

@@ -40,6 +40,9 @@ class Entailment:
     again: Float[Tensor, "batch hyp"] | None = None
     """What reading the passage again says of it, where that is done; the scores have it in them."""
 
+    def with_fit(self, fit: Float[Tensor, "batch hyp"]) -> "Entailment":
+        return replace(self, scores=self.scores + fit, fit=fit)
+
     def with_rereading(self, again: Float[Tensor, "batch hyp"]) -> "Entailment":
         return replace(self, scores=self.scores + again, again=again)
 
@@ -68,11 +71,13 @@ class Reasoner(nn.Module):
         hidden_dim: int,
         wide: bool = True,
         state_dim: int = 0,
+        fits_blank: bool = False,
         knows_words: bool = False,
     ) -> None:
-        """With the width of the question's states, it also asks whether a hypothesis fits the words around the blank.
+        """With the width of the question's states, it says what the words around a place call for, and by one that
+        `fits_blank` hypotheses are judged by that too.
 
-        What is called for there is told by the blank's own states or, by one that `knows_words`, by its neighbours'.
+        What is called for is told by the place's own states or, by one that `knows_words`, by its neighbours'.
         """
         super().__init__()
         self.wide = wide
@@ -84,7 +89,8 @@ class Reasoner(nn.Module):
         # Without a bias: the softmax over hypotheses would cancel it.
         self.evidence = nn.Linear(hidden_dim, 1, bias=False)
         self.wanted = nn.Linear(state_dim, embedding_dim) if state_dim else None
-        self.trust = nn.Parameter(torch.ones(1)) if knows_words else None
+        self.trust = nn.Parameter(torch.ones(1)) if fits_blank and knows_words else None
+        self.knows_words = knows_words
 
     def wanted_at(
         self,
@@ -96,7 +102,7 @@ class Reasoner(nn.Module):
         """The vectors that the words around places of the questions, or around the blank alone, call for."""
         assert self.wanted is not None
         index = batch.blank[:, None] if places is None else places.index
-        if self.trust is None:
+        if not self.knows_words:
             read = states.gather(1, index[..., None].expand(*index.shape, states.shape[2]))
         else:
             read = around(states, question_mask, index)
@@ -144,7 +150,7 @@ class Reasoner(nn.Module):
             return entailment
         fit = (words.wanted[:, :1] * answers).sum(dim=-1)  # the blank is the first place
         fit = fit if self.trust is None else self.trust * fit
-        return replace(entailment, scores=entailment.scores + fit, fit=fit)
+        return entailment.with_fit(fit)
 
     def _read_sentences(
         self, words: Vectors, batch: Batch, answers: Float[Tensor, "batch hyp emb"], line: PassageLine | None

@@ -44,7 +44,9 @@ class Model:
 
 def build_model(reader: str, settings: Any, vocabulary: Vocabulary) -> Model:
     """A reader with fresh weights (drawn from torch's generator)."""
-    return Model(reader, settings, vocabulary, READERS[reader].module(settings, len(vocabulary)))
+    module = READERS[reader].module(settings, len(vocabulary))
+    module.introduce(vocabulary)
+    return Model(reader, settings, vocabulary, module)
 
 
 def reader_settings(reader: str, values: Mapping[str, Any]) -> Any:

@@ -7,12 +7,14 @@ from hypothesis import strategies as st
 from reference.cases import Case, Extra, batch_of_cases
 from reference.fitting import language_loss
 from reference.losses import extractor_loss
-from reference.small import epireader, hard_cases
+from reference.sense import sense_loss
+from reference.small import STRANGERS, epireader, hard_cases
 from reference.weights import weights_of
 from reference.whole import reason, training_losses
 
 from epireader.readers.epireader import REASONER_LOSSES
 from epireader.readers.fitting import MOST_PLACES
+from epireader.readers.sense import CONTEXT
 
 seeds = st.integers(0, 10_000)
 extras = st.builds(Extra, *[st.integers(0, 2)] * 5)
@@ -32,8 +34,9 @@ def filled(values: list[float], like: torch.Tensor) -> torch.Tensor:
     hypotheses=st.integers(1, 7),
     wide=st.booleans(),
     reasoner_weight=st.sampled_from([1.0, 50.0]),
-    fits=st.sampled_from(["", "blank", "neighbours"]),
-    marks=st.booleans(),
+    fits=st.sampled_from(["", "blank", "neighbours", "sense"]),
+    language=st.sampled_from([0.0, 0.7]),
+    marks=st.sampled_from([{}, {"marks_question": True}, {"marks_beside": 2}]),
     at_blank=st.booleans(),
     loss_of=st.sampled_from(REASONER_LOSSES),
     rereads=st.sampled_from([0, 2, 3]),
@@ -48,17 +51,18 @@ def test_the_whole_reader_agrees_with_the_paper(
     wide: bool,
     reasoner_weight: float,
     fits: str,
-    marks: bool,
+    language: float,
+    marks: dict[str, float],
     at_blank: bool,
     loss_of: str,
     rereads: int,
 ) -> None:
     rereads = rereads if rereads <= hypotheses else 0
     settings = {"filter_width": width, "hypotheses": hypotheses, "wide_convolution": wide}
-    language = 0.7 if fits == "neighbours" else 0.0
-    more = {"fits_blank": bool(fits), "reasoner_loss": loss_of, "language_weight": language}
-    more |= {"marks_question": marks, "asks_at_blank": at_blank, "reads_again": rereads}
-    module = epireader(seed, reasoner_weight=reasoner_weight, margin=0.3, **settings, **more).train(training)
+    language = {"blank": 0.0, "neighbours": 0.7}.get(fits, language)
+    more = {"fits_blank": fits in ("blank", "neighbours"), "reasoner_loss": loss_of, "language_weight": language}
+    more |= {"asks_at_blank": at_blank, "reads_again": rereads, "sense_dim": 3 if fits == "sense" else 0}
+    module = epireader(seed, reasoner_weight=reasoner_weight, margin=0.3, **settings, **marks, **more).train(training)
     cases = hard_cases(seed, count)
     batch = batch_of_cases(cases, extra)
     reading = module(batch)
@@ -100,7 +104,13 @@ def test_the_whole_reader_agrees_with_the_paper(
     again = (
         extractor_loss([one.reread.get(case.answer) for case, one in zip(cases, slow, strict=True)]) if rereads else 0
     )
-    assert fast == pytest.approx((extractor, reasoner, both + again + language * learnt), rel=1e-6)
+    sense = (
+        sense_loss(cases, weights, most=MOST_PLACES, context=CONTEXT, strangers=STRANGERS)
+        if fits == "sense" and training
+        else 0.0
+    )
+    assert fast == pytest.approx((extractor, reasoner, both + again + language * learnt + sense), rel=1e-6)
+    assert loss.parts.get("sense", 0) == pytest.approx(sense)
     assert loss.parts.get("again", 0) == pytest.approx(again)
     assert ("language" in loss.parts) == (language > 0 and training)
 

@@ -7,22 +7,29 @@ from hypothesis import strategies as st
 from reference.agreement import assert_agreement
 from reference.cases import Case, Extra, batch_of_cases
 from reference.fitting import language_loss
-from reference.small import as_reader, epireader, hard_cases
+from reference.small import as_reader, epireader, hard_cases, roughened
 from reference.weights import weights_of
 from reference.whole import extract
 
 from epireader.readers.fitting import MOST_PLACES
+from epireader.readers.marking import WIDTH, MarksBeside
 
 seeds = st.integers(0, 10_000)
 extras = st.builds(Extra, *[st.integers(0, 2)] * 5)
 
 
 @settings(max_examples=25)
-@given(seed=seeds, count=st.integers(1, 4), extra=extras, marks=st.booleans(), at_blank=st.booleans())
+@given(
+    seed=seeds,
+    count=st.integers(1, 4),
+    extra=extras,
+    marks=st.sampled_from([{}, {"marks_question": True}, {"marks_beside": 3}]),
+    at_blank=st.booleans(),
+)
 def test_the_as_reader_agrees_with_equations_1_2_and_5(
-    seed: int, count: int, extra: Extra, marks: bool, at_blank: bool
+    seed: int, count: int, extra: Extra, marks: dict[str, float], at_blank: bool
 ) -> None:
-    module, cases = as_reader(seed, marks_question=marks, asks_at_blank=at_blank), hard_cases(seed, count)
+    module, cases = as_reader(seed, asks_at_blank=at_blank, **marks), hard_cases(seed, count)
     assert_agreement(module, extract, cases, extra)
     with torch.no_grad():  # few sequences are then read in another way
         assert_agreement(module, extract, cases, extra)
@@ -50,7 +57,25 @@ def test_a_passage_with_marks_cannot_be_read_before_the_question_is_known() -> N
     batch = batch_of_cases(hard_cases(1, 2))
     for reader in (as_reader, epireader):
         assert reader(marks_question=True).read_passage(batch) is None
-        assert reader(asks_at_blank=True).read_passage(batch) is not None
+        assert reader(asks_at_blank=True, marks_beside=2).read_passage(batch) is not None
+
+
+def test_a_filter_beside_the_passage_sees_the_questions_words_alone_and_no_further_than_it_reaches() -> None:
+    module = roughened(MarksBeside(embedding_dim=4, state_dim=6, filters=3), 9)
+    drawn = torch.Generator().manual_seed(1)
+    words, states = (torch.randn(1, 40, width, generator=drawn, dtype=torch.double) for width in (4, 6))
+    question = torch.randn(1, 6, generator=drawn, dtype=torch.double)
+
+    def scores(*marked: int) -> torch.Tensor:
+        places = torch.zeros(1, 40, dtype=torch.bool)
+        places[0, list(marked)] = True
+        return module(words, places, states, question)[0]
+
+    changed = (scores(15) != scores()).nonzero().flatten().tolist()
+    assert changed == list(range(15 - WIDTH // 2, 15 + WIDTH // 2 + 1))
+    other = words.clone()
+    other[0, 16] += 1
+    assert torch.equal(module(other, torch.zeros(1, 40, dtype=torch.bool), states, question)[0], scores())
 
 
 @settings(max_examples=25)

@@ -112,10 +112,9 @@ def test_an_override_reaches_a_section_the_preset_does_not_have(tmp_path: Path) 
         ("training.average=1", "training.average must be at least 0 and below 1, got 1.0"),
         ("model.language_weight=-1", "model.language_weight must be at least 0, got -1.0"),
         ("model.language_weight=nan", "model.language_weight must be at least 0, got nan"),
-        (
-            "model.language_weight=1",
-            "model.language_weight needs model.fits_blank = true: it teaches what fits the blank",
-        ),
+        ("model.marks_beside=-1", "model.marks_beside must be at least 0, got -1"),
+        ("model.sense_dim=-1", "model.sense_dim must be at least 0, got -1"),
+        ("model.sense_words=0", "model.sense_words must be at least 1, got 0"),
         *(
             (
                 f"model.reads_again={wrong}",
@@ -136,6 +135,11 @@ def test_an_override_that_does_not_fit_is_refused_in_one_sentence(override: str,
     with pytest.raises(BadSetting) as error:
         load_config("cbt-cn", [override])
     assert str(error.value) == message
+
+
+def test_two_ways_to_say_what_fits_the_blank_are_refused() -> None:
+    with pytest.raises(BadSetting, match=r"both say what fits the blank; give fits_blank = false or sense_dim = 0"):
+        load_config("cbt-ne", ["model.fits_blank=true", "model.sense_dim=16"])
 
 
 def test_a_preset_for_another_reader_is_refused_by_name() -> None:
