@@ -117,6 +117,8 @@ class PassageLine:
     """The filters' weights for those."""
     window_sentence: Int[Tensor, "1 window"]
     sentences: int
+    told: Float[Tensor, "1 hid"] | None = None
+    """Where a language model stands at the end of the passage, if the reader has one."""
 
     @property
     def words(self) -> Float[Tensor, "distinct emb"]:

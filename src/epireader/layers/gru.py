@@ -50,6 +50,12 @@ class GRU(nn.Module):
             return read_whole([self.recurrence], steps.flatten(0, 1), steps.shape[1])[:, 0]
         return self.forward(sequences, _everything(sequences)).states.transpose(0, 1)
 
+    def read_on(self, state: Float[Tensor, "1 hid"], words: Float[Tensor, "1 n in"]) -> Float[Tensor, "1 hid"]:
+        """The state after some more words of one sequence, from which nothing is learnt; there may be none."""
+        if not words.shape[1]:
+            return state
+        return read_whole([self.recurrence], words[0], start=state[None])[-1, 0]
+
 
 class BiGRU(BothDirections[GRU]):
     """Two GRUs, one reading forwards and one backwards (section 3.2)."""

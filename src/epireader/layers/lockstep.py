@@ -67,10 +67,13 @@ def final_alone(ways: Sequence[nn.GRU], inputs: Float[Tensor, "n in"]) -> Float[
 
 
 def read_whole(
-    ways: Sequence[nn.GRU], inputs: Float[Tensor, "n_batch in"], batch: int = 1
+    ways: Sequence[nn.GRU],
+    inputs: Float[Tensor, "n_batch in"],
+    batch: int = 1,
+    start: Float[Tensor, "way batch hid"] | None = None,
 ) -> Float[Tensor, "n way batch hid"]:
     """The states after every step of one sequence read both ways, or of several of one length read one way, which are given
-    step by step.
+    step by step; begun at zero, or where `start` says.
 
     As nothing is padding, what steps are given can be computed where they take it.
     """
@@ -81,7 +84,7 @@ def read_whole(
     read = (inputs, inputs.flip(0)) if len(ways) > 1 else (inputs,)
     for words, (weight, bias), gates in zip(read, weights.ways, given[..., hidden:].unbind(1), strict=True):
         torch.addmm(bias, words, weight, out=gates)
-    return take_steps(given.view(-1, len(ways), batch, 4 * hidden), weights.state)
+    return take_steps(given.view(-1, len(ways), batch, 4 * hidden), weights.state, start)
 
 
 @dataclass(frozen=True)
@@ -187,15 +190,18 @@ def given_to_steps(weights: StepWeights, inputs: Float[Tensor, "rows in"]) -> Fl
 
 
 def take_steps(
-    given: Float[Tensor, "n way batch four_hid"], weight: Float[Tensor, "way hid three_hid"]
+    given: Float[Tensor, "n way batch four_hid"],
+    weight: Float[Tensor, "way hid three_hid"],
+    start: Float[Tensor, "way batch hid"] | None = None,
 ) -> Float[Tensor, "n way batch hid"]:
     """The states after every step; each takes the place of what its step was given as news."""
     hidden = weight.shape[1]
     starts, news = given.tensor_split([3 * hidden], dim=-1)
     first, *following = starts.unbind()
-    sums = first.clone()  # before the first step there is no state to be multiplied
+    # Where nothing was read before the first step, there is no state to be multiplied.
+    sums = first.clone() if start is None else torch.baddbmm(first, start, weight)
     opened, (remembered, reset, update) = sums[..., hidden:], sums.chunk(3, dim=-1)
-    state = torch.zeros_like(sums[..., :hidden])
+    state = torch.zeros_like(sums[..., :hidden]) if start is None else start
     for step_news, next_start in zip_longest(news.unbind(), following):
         opened.sigmoid_()
         state = step_news.addcmul_(reset, remembered).tanh_().lerp_(state, update)

@@ -1,6 +1,6 @@
 """The EpiReader (section 3): the Extractor proposes answers, the Reasoner tests them, and both decide."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -125,6 +125,12 @@ class EpiReader(ReaderModule):
         return self.extractor.read_passage(self.embedding(batch.passage), batch)
 
     def lay_out(self, batch: Batch) -> PassageLine | None:
+        line = self._lay_out(batch)
+        if line is None or self.sense is None:
+            return line
+        return replace(line, told=self.sense.at_end(batch.passage))
+
+    def _lay_out(self, batch: Batch) -> PassageLine | None:
         if len(batch) > 1 or batch.passage.device.type != "cpu" or torch.is_grad_enabled():
             return None
         return self.reasoner.lay_out(self.embedding, batch)
@@ -137,7 +143,7 @@ class EpiReader(ReaderModule):
     ) -> Reading:
         """Read a batch. While training, the right answer is always among the hypotheses."""
         masks = Masks.of(batch, line)
-        line = self.lay_out(batch) if line is None else line
+        line = self._lay_out(batch) if line is None else line
         passage, question, candidates = self._look_up(batch, line)
         if passage_states is not None:
             states = passage_states
@@ -159,7 +165,10 @@ class EpiReader(ReaderModule):
             reread = self.rereading(passage, question, self._answers(batch, candidates, few), batch, few)
             entailment = entailment.with_rereading(reread.scores.gather(1, chosen))
         if self.sense is not None:
-            expected, sense_log_likelihood = self.sense.at_blank(batch)
+            if line is not None and line.told is not None and len(batch) == 1:
+                expected = self.sense.at_blank_of(batch.question[0], int(batch.blank), line.told)
+            else:
+                expected, sense_log_likelihood = self.sense.at_blank(batch)
             entailment = entailment.with_fit(self.sense.fit(expected, hypotheses))
         hypothesis_mask = None if masks.candidates is None else hypotheses[:, :, 0] != PAD_ID
         evidence = weigh(entailment, chosen, log_probs.gather(1, chosen), hypothesis_mask)

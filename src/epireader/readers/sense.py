@@ -14,7 +14,7 @@ from torch.nn.functional import pad
 
 from epireader.data.batches import Batch
 from epireader.data.vocabulary import BLANK_ID, ENTITY, PAD_ID, Vocabulary
-from epireader.layers.directions import reordered, reversed_within_length
+from epireader.layers.directions import Encoded, reordered, reversed_within_length
 from epireader.layers.embedding import thinned, vectors_of, word_embedding
 from epireader.layers.gru import GRU
 from epireader.layers.masking import logsumexp
@@ -110,6 +110,22 @@ class Sense(nn.Module):
         mask = hypotheses != PAD_ID
         scores = torch.where(mask, scores, 0.0).sum(dim=2) / mask.sum(dim=2).clamp(min=1)
         return self.trust * scores.detach()  # it learns from words alone
+
+    def at_end(self, passage: Int[Tensor, "1 doc"]) -> Float[Tensor, "1 hid"]:
+        """Where it stands at the end of a passage without padding."""
+        vectors = self.embedding(self.as_read[passage[:, -CONTEXT:]])
+        read: Encoded = self.before(vectors, torch.ones_like(vectors[..., 0], dtype=torch.bool))
+        return read.final
+
+    def at_blank_of(
+        self, question: Int[Tensor, " q"], blank: int, told: Float[Tensor, "1 hid"]
+    ) -> Float[Tensor, "1 emb"]:
+        """What it expects in the blank of one question, from where it stands at the end of the passage."""
+        vectors = vectors_of(self.embedding, self.as_read[question])[None]
+        before = self.before.read_on(told, vectors[:, :blank])
+        after = self.after.read_on(torch.zeros_like(told), vectors[:, blank + 1 :].flip(1))
+        expected: Tensor = self.expected(torch.cat([before, after], dim=-1))
+        return expected
 
     def at_blank(self, batch: Batch) -> tuple[Float[Tensor, "batch emb"], Float[Tensor, " batch"] | None]:
         """What it expects in the blanks and, while it learns, the mean log-probability of words of the questions, the right

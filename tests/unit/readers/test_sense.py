@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -100,6 +101,22 @@ def test_what_stands_in_the_blank_is_not_read() -> None:
     filled[batch.question == 1] = FIRST + 3
     place = batch.blank[:, None]
     assert torch.equal(module.sense(batch, batch.question, place), module.sense(batch, filled, place))
+
+
+@pytest.mark.parametrize("blank", [0, 2, 4])
+@pytest.mark.parametrize("length", [1, 7, CONTEXT + 9])
+def test_from_the_end_of_the_passage_it_goes_on_to_the_same_words(blank: int, length: int) -> None:
+    module = epireader(7, sense_dim=3).eval()
+    passage = [FIRST + n * n % 7 for n in range(length)]
+    question = [FIRST + n for n in range(5)]
+    question[blank] = 1
+    batch = batch_of_cases([Case([passage], question, [[word] for word in sorted(set(passage))], 0)])
+    with torch.inference_mode():
+        line = module.lay_out(batch)
+        assert line is not None
+        asked = module(batch, module.read_passage(batch), line)
+        torch.testing.assert_close(asked.evidence.fit, module(batch).evidence.fit)
+        torch.testing.assert_close(asked.log_probs, module(batch).log_probs)
 
 
 def test_it_is_loaded_as_it_was_saved(tmp_path: Path) -> None:
