@@ -1,7 +1,7 @@
 """Which of the question's words stand around a word of the passage: what speaks for it beside its own state.
 
 A mark can also be put on those words before they are read (`Extractor.mark`), but then a passage must be read anew for every
-question. Looked at beside the states it need not, and it tells as much.
+question. Looked at beside the states it need not, and they tell nearly as much.
 """
 
 from jaxtyping import Bool, Float
