@@ -241,6 +241,8 @@ def plan_epoch(
 ) -> list[np.ndarray]:
     """The batches of one epoch: shuffled, grouped by length within `read_ahead` batches, shuffled again.
 
+    The second time it is by the epoch alone: batches of different seeds are then about as long at every step.
+
     Every question comes once; the last batch may be smaller. It depends on its arguments alone, so a run that was
     stopped goes on with the very batches it had left. With several processes (`world`) every batch can be shared
     out evenly: the few questions left over sit this epoch out.
@@ -254,7 +256,8 @@ def plan_epoch(
         block = order[start : start + batch_size * read_ahead]
         block = block[np.argsort(lengths[block], kind="stable")]
         batches += [block[n : n + batch_size] for n in range(0, len(block), batch_size)]
-    return [batches[n] for n in random.permutation(len(batches))]
+    in_turn = np.random.default_rng(epoch).permutation(len(batches))  # alike for readers that are trained at once
+    return [batches[n] for n in in_turn]
 
 
 def in_order_of_length(lengths: np.ndarray, batch_size: int) -> Iterator[np.ndarray]:

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from epireader.data.vocabulary import PAD_ID
 from epireader.layers.kernels import can_pool_fused
+from epireader.layers.products import many_rows_linear
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def word_products(
     words: Float[Tensor, "*rows slot emb"], weight: Float[Tensor, "emb width filt"]
 ) -> Float[Tensor, "*rows slot width filt"]:
     """Each word multiplied with the filters at every offset it can have in a window: once, for all its windows."""
-    products = words @ weight.flatten(1)
+    products = many_rows_linear(words, weight.flatten(1).mT)
     return products.view(*products.shape[:-1], *weight.shape[1:])
 
 

@@ -20,6 +20,7 @@ from epireader.layers.directions import (
 )
 from epireader.layers.embedding import each_once
 from epireader.layers.lockstep import final_alone, forget, only_reads, pays_in_lockstep, read_in_lockstep, read_whole
+from epireader.layers.products import many_rows_linear
 
 
 class GRU(nn.Module):
@@ -105,7 +106,7 @@ def read_fused(ways: list[nn.GRU], inputs: Float[Tensor, "batch n in"], mask: Bo
     input_weights, input_biases, state_weights, state_biases = zip(*(weights_of(way) for way in ways), strict=True)
     biases = [bias for pair in zip(input_biases, state_biases, strict=True) for bias in pair]
     input_weight, state_weight, bias = side_by_side(input_weights, state_weights, biases)
-    gates = linear(inputs, input_weight.flatten(0, 1)).unflatten(-1, (len(ways), -1))
+    gates = many_rows_linear(inputs, input_weight.flatten(0, 1)).unflatten(-1, (len(ways), -1))
     lengths = mask.sum(dim=1, dtype=torch.int32)
     states, final = fused_gru(gates[None], state_weight[None], bias.unflatten(0, (-1, 2))[None], lengths[None])
     return Encoded(states.squeeze(0).flatten(2), final.squeeze(0).flatten(1))

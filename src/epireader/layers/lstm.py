@@ -19,6 +19,7 @@ from epireader.layers.directions import (
     stacked,
     weights_of,
 )
+from epireader.layers.products import many_rows_linear
 
 FORGET_GATE = 1
 """Its place among the four gates of `nn.LSTM`."""
@@ -63,7 +64,8 @@ def read_fused(ways: list[nn.LSTM], inputs: Float[Tensor, "batch n in"], mask: B
     from epireader.layers.fused.lstm import fused_lstm  # Triton is there where a GPU is
 
     bias = stacked(ways, "bias_ih_l0") + stacked(ways, "bias_hh_l0")
-    gates = linear(inputs, stacked(ways, "weight_ih_l0").flatten(0, 1), bias.flatten()).unflatten(-1, (len(ways), -1))
+    weight = stacked(ways, "weight_ih_l0").flatten(0, 1)
+    gates = many_rows_linear(inputs, weight, bias.flatten()).unflatten(-1, (len(ways), -1))
     lengths = mask.sum(dim=1, dtype=torch.int32)
     states, final = fused_lstm(gates[None], stacked(ways, "weight_hh_l0")[None], lengths[None])
     return Encoded(states.squeeze(0).flatten(2), final.squeeze(0).flatten(1))

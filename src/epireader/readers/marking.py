@@ -8,6 +8,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
+from epireader.layers.products import many_rows_linear
+
 WIDTH = 21
 """How many words a filter spans: ten on either side."""
 SEEN_AS = 16
@@ -32,8 +34,12 @@ class MarksBeside(nn.Module):
         question: Float[Tensor, "batch out"],
     ) -> Float[Tensor, "batch doc"]:
         """What to add to the score of each word, given its state and g(Q), which say how much each filter counts."""
-        seen = pad(self.seen_as(passage) * marked[..., None], (0, 0, WIDTH // 2, WIDTH // 2))
-        near = self.filters(seen.unfold(1, WIDTH, 1).flatten(2)).relu()
-        counts = self.of_state(states) + self.of_question(question)[:, None]
+        seen = pad(of_many(self.seen_as, passage) * marked[..., None], (0, 0, WIDTH // 2, WIDTH // 2))
+        near = of_many(self.filters, seen.unfold(1, WIDTH, 1).flatten(2)).relu()
+        counts = of_many(self.of_state, states) + self.of_question(question)[:, None]
         more: Tensor = (near * counts).sum(dim=-1)
         return more
+
+
+def of_many(layer: nn.Linear, words: Float[Tensor, "batch doc in"]) -> Float[Tensor, "batch doc out"]:
+    return many_rows_linear(words, layer.weight, layer.bias)

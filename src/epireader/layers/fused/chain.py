@@ -23,9 +23,11 @@ import triton
 import triton.language as tl
 from jaxtyping import Float
 from torch import Tensor
+from torch.distributed import is_available, is_initialized
 from torch.linalg import vector_norm
 
 from epireader.layers.masking import MINUS_INFINITY
+from epireader.layers.products import summed_products
 
 WARPS = 8
 PATIENCE = tl.constexpr(1 << 16)
@@ -69,14 +71,15 @@ def launches(states: Float[Tensor, "reader batch n way hid"]) -> Iterator[Launch
     parts = parts_of(hidden)
     groups = parts * ways * readers
     room = multiprocessors(states.device)
+    if is_available() and is_initialized():
+        room //= 2  # other processes' gradients are added up beside
     if parts == 1:
         rows = 8 if -(-batch // 8) * groups <= room else 16  # few rows make a quick step
         yield Launch(0, batch, rows, parts, ways, readers)
         return
     if groups > room:
         raise ValueError(f"{readers} readers of {hidden} units are too many to be trained together on this GPU")
-    # Half of the GPU for each, so that two launches on two streams fit.
-    most = max(room // 2 // groups, 1) * 8
+    most = max(room // groups, 1) * 8
     for first in range(0, batch, most):
         yield Launch(first, min(first + most, batch), 8, parts, ways, readers)
 
@@ -133,7 +136,8 @@ def weight_grads(
     gate_grads: Float[Tensor, "reader batch n way gates"], earlier: Float[Tensor, "reader batch n way hid"]
 ) -> Float[Tensor, "reader way gates hid"]:
     """Each gate's gradient times the state it was computed from, summed over all words."""
-    return gate_grads.flatten(1, 2).permute(0, 2, 3, 1) @ earlier.flatten(1, 2).transpose(1, 2)
+    ways = zip(gate_grads.flatten(1, 2).unbind(dim=2), earlier.flatten(1, 2).unbind(dim=2), strict=True)
+    return torch.stack([summed_products(grads, states) for grads, states in ways], dim=1)  # nothing is copied for it
 
 
 if triton.knobs.runtime.interpret:
