@@ -179,6 +179,22 @@ def test_compare_tests_pairs_on_the_validation_questions_the_runs_know(
     assert json_of(capsys, "compare", *files)["pairs"][0]["p_value"] == result["pairs"][0]["p_value"]
 
 
+def test_compare_takes_the_mean_over_the_seeds_of_a_folder(work: Path, tmp_path: Path, capsys: Captured) -> None:
+    for seed in (0, 1):
+        shutil.copytree(work / f"as-{seed}", tmp_path / "both" / f"seed-{seed}")
+    names = [str(work / "epi"), str(tmp_path / "both")]
+    result = json_of(capsys, "compare", *names)
+    single = json_of(capsys, "compare", *(work / name for name in ("epi", "as-0", "as-1")))["accuracy"]
+    mean = (single[str(work / "as-0")] + single[str(work / "as-1")]) / 2
+    assert result["seeds"] == {names[0]: 1, names[1]: 2}
+    assert result["accuracy"][names[1]] == pytest.approx(mean)
+    assert result["pairs"][0]["difference"] == pytest.approx(single[names[0]] - mean)
+    assert 0 < result["pairs"][0]["p_value"] <= 1
+    out, _ = printed(capsys, "compare", *names)
+    assert "2 seeds)" in out
+    assert "right alone" not in out
+
+
 def test_an_ensemble_is_a_model_for_evaluate(work: Path, tmp_path: Path, capsys: Captured) -> None:
     members = [work / "epi", work / "as-0", work / "as-1"]
     out, err = printed(capsys, "ensemble", *members, "--out", tmp_path / "three")

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 def compare(
     models: tuple[str, ...], questions: Path | None, split: str | None, kind: str | None, device: str, as_json: bool
 ) -> None:
-    """Test every pair of readers on the same questions (McNemar's exact test).
+    """Test every pair of readers on the same questions.
 
-    A RUN is a run, an ensemble, `default`, a floor (`most-frequent`, `last-mentioned`, `random`), or a .jsonl file that
-    `evaluate --predictions` wrote.
+    A RUN is a run, an ensemble, `default`, a floor (`most-frequent`, `last-mentioned`, `random`), a .jsonl file that
+    `evaluate --predictions` wrote, or a folder of runs that `train --seeds` made: then the mean over its seeds counts. Single
+    readers are compared by McNemar's exact test, means by the signs of the questions' differences.
 
     \b
     Examples:
       epireader compare runs/epireader runs/as-reader
       epireader compare runs/a runs/b runs/c --questions cbtest_CN_test_2500ex.txt --split test
+      epireader compare runs/seven-epireaders runs/seven-as-readers
     """
     from itertools import combinations
-
-    from epireader.evaluation.compare import compare as compare_two
 
     if len(models) < 2 or len(set(models)) < len(models):
         raise click.UsageError("give at least two readers to compare, each of them once")
@@ -46,37 +46,54 @@ def compare(
     if files and len(files) < len(models):
         raise click.UsageError("compare either prediction files or models, not both")
     right = (
-        {m: read_right(Path(m)) for m in models} if files else ask(models, questions, split or "valid", kind, device)
+        {m: read_right(Path(m))[None] for m in models}
+        if files
+        else ask(models, questions, split or "valid", kind, device)
     )
-    pairs = [(a, b, compare_two(right[a], right[b])) for a, b in combinations(right, 2)]
+    pairs: list[dict[str, Any]] = [
+        {"first": a, "second": b, **compared(right[a], right[b])} for a, b in combinations(right, 2)
+    ]
     if as_json:
-        accuracy = {name: float(flags.mean()) for name, flags in right.items()}
-        listed = [
+        print_json(
             {
-                "first": a,
-                "second": b,
-                "difference": c.difference,
-                "only_first": c.only_first,
-                "only_second": c.only_second,
-                "p_value": c.p_value,
+                "questions": next(iter(right.values())).shape[1],
+                "accuracy": {name: float(flags.mean()) for name, flags in right.items()},
+                "seeds": {name: len(flags) for name, flags in right.items()},
+                "pairs": pairs,
             }
-            for a, b, c in pairs
-        ]
-        print_json({"questions": len(next(iter(right.values()))), "accuracy": accuracy, "pairs": listed})
+        )
         return
     for name, flags in right.items():
-        click.echo(f"{percent(flags.mean()):>7}  {name}")
-    for a, b, c in pairs:
-        click.echo(
-            f"{a} against {b}: {100 * c.difference:+.2f} points,"
-            f" {c.only_first} right alone against {c.only_second}, p = {c.p_value:.2g}"
-        )
+        spread = f" (±{100 * flags.mean(axis=1).std(ddof=1):.2f}, {len(flags)} seeds)" if len(flags) > 1 else ""
+        click.echo(f"{percent(flags.mean()):>7}  {name}{spread}")
+    for pair in pairs:
+        alone = f" {pair['only_first']} right alone against {pair['only_second']}," if "only_first" in pair else ""
+        points = f"{100 * pair['difference']:+.2f} points"
+        click.echo(f"{pair['first']} against {pair['second']}: {points},{alone} p = {pair['p_value']:.2g}")
+
+
+def compared(first: "np.ndarray", second: "np.ndarray") -> dict[str, float]:
+    """What is said of two readers, given which questions each of their seeds got right."""
+    from epireader.evaluation.compare import compare, compare_means
+
+    if len(first) > 1 or len(second) > 1:
+        means = compare_means(first, second)
+        return {"difference": means.difference, "p_value": means.p_value}
+    found = compare(first[0], second[0])
+    return {
+        "difference": found.difference,
+        "only_first": found.only_first,
+        "only_second": found.only_second,
+        "p_value": found.p_value,
+    }
 
 
 def ask(
     models: tuple[str, ...], questions: Path | None, split: str, kind: str | None, device: str
 ) -> dict[str, "np.ndarray"]:
-    """Which questions each model gets right."""
+    """Which questions each model gets right, a row for each of its seeds."""
+    import numpy as np
+
     from epireader.data.prepare import open_questions
     from epireader.evaluation.accuracy import right_answers
     from epireader.evaluation.predict import predict
@@ -85,15 +102,24 @@ def ask(
     from epireader.training.processes import choose_device
 
     chosen = choose_device(device)
-    trained = next((model for model in models if not is_floor(model)), models[0])
+    seeds = {name: runs_of(name) for name in models}
+    trained = next((runs[0] for name, runs in seeds.items() if not is_floor(name)), models[0])
     asked = open_questions(questions or corpus_of(trained, split), split=split, kind=kind)
     right = {}
-    for name in models:
-        members = load_members(name)
-        with progress_bar(name, len(asked) * len(members)) as advance:
-            said = predict(members, asked, device=chosen, on_questions=advance)
-        right[name] = right_answers(said, said.final)
+    for name, runs in seeds.items():
+        flags = []
+        for run in runs:
+            members = load_members(run)
+            with progress_bar(run, len(asked) * len(members)) as advance:
+                said = predict(members, asked, device=chosen, on_questions=advance)
+            flags.append(right_answers(said, said.final))
+        right[name] = np.stack(flags)
     return right
+
+
+def runs_of(name: str) -> list[str]:
+    """The runs of all seeds in a folder that `train --seeds` made; otherwise what is named itself."""
+    return sorted(str(record.parent) for record in Path(name).glob("seed-*/config.json")) or [name]
 
 
 def corpus_of(run: str, split: str) -> Path:

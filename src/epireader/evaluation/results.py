@@ -10,7 +10,10 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
 
 FILE = "results.jsonl"
 SHIPPED = Path(__file__).parent / FILE
@@ -74,7 +77,18 @@ class Result:
 
     def accuracy(self, split: str, stage: str = "final") -> float:
         """The accuracy on `valid` or `test`, of the whole reader or of its `extractor`."""
-        return float((self.valid if split == "valid" else self.test)["accuracy"][stage])
+        return float(self._on(split)["accuracy"][stage])
+
+    def right(self, split: str, stage: str = "final") -> "np.ndarray":
+        """Which questions of `valid` or `test` were answered right, by the whole reader or by its `extractor`."""
+        import numpy as np
+
+        measured = self._on(split)
+        packed = np.frombuffer(bytes.fromhex(measured["right"][stage]), np.uint8)
+        return np.unpackbits(packed, count=measured["questions"]).astype(bool)
+
+    def _on(self, split: str) -> dict[str, Any]:
+        return self.valid if split == "valid" else self.test
 
 
 def read_results(path: Path) -> list[Result]:

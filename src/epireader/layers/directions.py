@@ -67,13 +67,13 @@ def reordered(values: Float[Tensor, "batch n dim"], order: Int[Tensor, "batch n"
     return values.gather(1, order[..., None].expand(values.shape))
 
 
-def initialise(recurrence: nn.RNNBase) -> None:
-    """Recurrent weights orthogonal, input weights Glorot, gate by gate; biases zero."""
+def initialise(recurrence: nn.RNNBase, *, orthogonal: bool = False) -> None:
+    """Recurrent weights orthogonal, input weights Glorot or, where so told, orthogonal too, gate by gate; biases zero."""
     for name, parameter in recurrence.named_parameters():
         if "bias" in name:
             nn.init.zeros_(parameter)
             continue
-        fill = nn.init.orthogonal_ if "weight_hh" in name else nn.init.xavier_uniform_
+        fill = nn.init.orthogonal_ if orthogonal or "weight_hh" in name else nn.init.xavier_uniform_
         for gate in parameter.split(recurrence.hidden_size):
             fill(gate)
 

@@ -11,11 +11,11 @@ from epireader.data.vocabulary import PAD_ID
 INITIAL_RANGE = 0.05
 
 
-def word_embedding(words: int, dim: int) -> nn.Embedding:
-    """W, drawn from U[-0.05, 0.05); padding is the zero vector and stays so."""
+def word_embedding(words: int, dim: int, initial_range: float = INITIAL_RANGE) -> nn.Embedding:
+    """W, drawn from U[-initial_range, initial_range); padding is the zero vector and stays so."""
     embedding = nn.Embedding(words, dim, padding_idx=PAD_ID)
     with torch.no_grad():
-        embedding.weight.uniform_(-INITIAL_RANGE, INITIAL_RANGE)
+        embedding.weight.uniform_(-initial_range, initial_range)
         embedding.weight[PAD_ID].zero_()
     return embedding
 

@@ -29,10 +29,10 @@ class GRU(nn.Module):
     Padding stands at the end and comes after every real word, so it reaches no state that is used.
     """
 
-    def __init__(self, input_dim: int, hidden_dim: int) -> None:
+    def __init__(self, input_dim: int, hidden_dim: int, *, orthogonal: bool = False) -> None:
         super().__init__()
         self.recurrence = nn.GRU(input_dim, hidden_dim, batch_first=True)
-        initialise(self.recurrence)
+        initialise(self.recurrence, orthogonal=orthogonal)
 
     def forward(self, inputs: Float[Tensor, "batch n in"], mask: Bool[Tensor, "batch n"]) -> Encoded:
         if can_be_fused(inputs, self.recurrence.hidden_size):
@@ -61,8 +61,9 @@ class GRU(nn.Module):
 class BiGRU(BothDirections[GRU]):
     """Two GRUs, one reading forwards and one backwards (section 3.2)."""
 
-    def __init__(self, input_dim: int, hidden_dim: int) -> None:
-        super().__init__(GRU(input_dim, hidden_dim), GRU(input_dim, hidden_dim))
+    def __init__(self, input_dim: int, hidden_dim: int, *, orthogonal: bool = False) -> None:
+        ways = [GRU(input_dim, hidden_dim, orthogonal=orthogonal) for _ in range(2)]
+        super().__init__(*ways)
 
     def forward(self, inputs: Float[Tensor, "batch n in"], mask: Bool[Tensor, "batch n"] | None) -> Encoded:
         """Without a mask nothing is padding."""

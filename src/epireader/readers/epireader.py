@@ -99,7 +99,7 @@ class EpiReader(ReaderModule):
     def __init__(self, config: EpiReaderConfig, words: int) -> None:
         super().__init__()
         self.config = config
-        self.embedding = word_embedding(words, config.embedding_dim)
+        self.embedding = word_embedding(words, config.embedding_dim, config.initial_range)
         self.extractor = Extractor(config)
         self.reasoner = Reasoner(
             embedding_dim=config.embedding_dim,

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from epireader.data.batches import Batch
 from epireader.layers.attention import candidate_log_probs, pointer_log_attention
 from epireader.layers.directions import Encoded
-from epireader.layers.embedding import look_up, thinned, word_embedding
+from epireader.layers.embedding import INITIAL_RANGE, look_up, thinned, word_embedding
 from epireader.layers.gru import BiGRU
 from epireader.readers.fitting import around, mean_log_likelihood, places_to_learn
 from epireader.readers.losses import negative_log_likelihood, with_language
@@ -34,11 +34,15 @@ class ExtractorConfig:
     """How many filters look for the question's words around each word of the passage, which is read once for all; 0: none."""
     asks_at_blank: bool = False
     """Whether it points by what stands around the blank too, and not by the question as a whole alone."""
+    initial_range: float = INITIAL_RANGE
+    """Word vectors begin between minus this and this."""
+    orthogonal: bool = False
+    """Whether its GRUs' input matrices begin orthogonal, as the recurrent ones do, and not as Glorot has them."""
 
     def __post_init__(self) -> None:
         refuse_below_one(self, "model", "embedding_dim", "hidden_dim")
         refuse_no_share(self, "model", "dropout")
-        refuse_negative(self, "model", "marks_beside")
+        refuse_negative(self, "model", "marks_beside", "initial_range")
 
 
 class Extractor(nn.Module):
@@ -53,8 +57,8 @@ class Extractor(nn.Module):
         super().__init__()
         words, states = config.embedding_dim, 2 * config.hidden_dim
         self.dropout = config.dropout
-        self.passage_encoder = BiGRU(words, config.hidden_dim)  # f
-        self.question_encoder = BiGRU(words, config.hidden_dim)  # g
+        self.passage_encoder = BiGRU(words, config.hidden_dim, orthogonal=config.orthogonal)  # f
+        self.question_encoder = BiGRU(words, config.hidden_dim, orthogonal=config.orthogonal)  # g
         self.mark = nn.Parameter(torch.zeros(words)) if config.marks_question else None
         self.beside = (
             MarksBeside(embedding_dim=words, state_dim=states, filters=config.marks_beside)
@@ -126,7 +130,7 @@ class AttentionSumReader(ReaderModule):
     def __init__(self, config: AttentionSumConfig, words: int) -> None:
         super().__init__()
         self.config = config
-        self.embedding = word_embedding(words, config.embedding_dim)
+        self.embedding = word_embedding(words, config.embedding_dim, config.initial_range)
         self.extractor = Extractor(config)
         self.wanted = nn.Linear(2 * config.hidden_dim, config.embedding_dim) if config.language_weight else None
 

@@ -136,8 +136,9 @@ class Sense(nn.Module):
         question, is_whole = with_answers(batch)
         expected = self(batch, question, places.index)
         words = self.as_read[question].gather(1, places.index)
-        scores = expected @ self.embedding.weight.T + self.common
-        log_probs = scores.gather(2, words[..., None]).squeeze(2) - logsumexp(scores)
+        # Not gathered from all scores: their gradient would be as large as they are.
+        right = (expected * self.embedding(words)).sum(dim=-1) + self.common[words]
+        log_probs = right - logsumexp(expected @ self.embedding.weight.T + self.common)
         counted = places.counted & is_whole[:, None]
         mean = torch.where(counted, log_probs, 0.0).sum(dim=1) / counted.sum(dim=1).clamp(min=1)
         return expected[:, 0], mean

@@ -246,6 +246,13 @@ def test_batches_do_not_come_in_order_of_length() -> None:
     assert abs(np.corrcoef(np.arange(len(means)), means)[0, 1]) < 0.5
 
 
+def test_batches_of_other_seeds_are_about_as_long_at_every_step() -> None:
+    plans = [plan_epoch(LENGTHS, 32, seed=seed, epoch=0) for seed in range(7)]
+    apart = [np.ptp([LENGTHS[rows].max() for rows in step]) for step in list(zip(*plans, strict=True))]
+    assert np.median(apart) < 100  # lengths lie between 100 and 1000
+    assert len({plan[0].tobytes() for plan in plans}) == 7
+
+
 @pytest.mark.parametrize("world", [2, 3, 4])
 def test_shares_of_several_processes_are_even_disjoint_and_together_the_joined_batch(world: int) -> None:
     plan = plan_epoch(LENGTHS, 12 * world, seed=0, epoch=0, world=world)

@@ -1,13 +1,14 @@
 """Comparing two readers on the same questions."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from epireader.evaluation.compare import compare, mcnemar
+from epireader.evaluation.compare import compare, compare_means, mcnemar
 
 small = st.integers(0, 60)
 
@@ -69,3 +70,44 @@ def test_readers_that_answered_different_questions_are_not_compared() -> None:
         compare(flags("rw"), flags("rwr"))
     with pytest.raises(ValueError, match="no questions"):
         compare(flags(""), flags(""))
+
+
+def signs_tried_one_by_one(first: np.ndarray, second: np.ndarray) -> float:
+    """The share of all ways to choose signs by which the shares' differences add up to as much or more."""
+    differences = first.mean(axis=0) - second.mean(axis=0)
+    sums = [np.dot(signs, differences) for signs in product((-1, 1), repeat=len(differences))]
+    return float(np.mean([abs(total) >= abs(differences.sum()) - 1e-9 for total in sums]))
+
+
+@settings(max_examples=50)
+@given(ours=st.integers(1, 4), theirs=st.integers(1, 3), questions=st.integers(1, 9), seed=st.integers(0, 999))
+def test_means_are_compared_by_all_signs_that_their_differences_could_have(
+    ours: int, theirs: int, questions: int, seed: int
+) -> None:
+    random = np.random.default_rng(seed)
+    first, second = random.random((ours, questions)) < 0.7, random.random((theirs, questions)) < 0.5
+    found = compare_means(first, second)
+    assert found.difference == pytest.approx(first.mean() - second.mean())
+    assert found.p_value == pytest.approx(signs_tried_one_by_one(first, second))
+
+
+@given(first=st.lists(st.booleans(), min_size=1, max_size=60), seed=st.integers(0, 99))
+def test_of_one_seed_each_the_test_of_means_is_mcnemars(first: list[bool], seed: int) -> None:
+    one, other = np.array(first), np.random.default_rng(seed).random(len(first)) < 0.5
+    found, single = compare_means(one[None], other[None]), compare(one, other)
+    assert (found.difference, found.p_value) == pytest.approx((single.difference, single.p_value))
+
+
+def test_means_of_many_seeds_over_many_questions_are_compared_in_a_moment() -> None:
+    random = np.random.default_rng(0)
+    hard = random.random(3000)
+    first, second = (random.random((seeds, 3000)) < hard + gain for seeds, gain in ((7, 0.02), (3, 0.0)))
+    assert compare_means(first, second).p_value < 0.01
+    assert compare_means(second, first).difference == -compare_means(first, second).difference
+
+
+def test_means_over_different_questions_are_not_compared() -> None:
+    with pytest.raises(ValueError, match="different numbers of questions, 2 and 3"):
+        compare_means(flags("rw")[None], flags("rwr")[None])
+    with pytest.raises(ValueError, match="no questions"):
+        compare_means(flags("")[None], flags("")[None])

@@ -5,10 +5,12 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from builders import result
 
-from epireader.evaluation.results import BadResults, Result, append_result, read_results
+from epireader.evaluation.compare import MeansComparison, compare_means
+from epireader.evaluation.results import SHIPPED, BadResults, Result, append_result, read_results
 
 
 def test_what_is_added_is_read_back_in_order(tmp_path: Path) -> None:
@@ -87,3 +89,40 @@ def test_a_missing_file_says_what_makes_it(tmp_path: Path) -> None:
 
 def test_a_result_is_a_plain_record() -> None:
     assert Result(**json.loads(json.dumps(asdict(result())))) == replace(result())
+
+
+@pytest.mark.parametrize("split", ["valid", "test"])
+def test_the_bits_of_every_shipped_line_are_the_questions_it_counts_as_right(split: str) -> None:
+    for line in read_results(SHIPPED):
+        assert line.right(split).mean() == pytest.approx(line.accuracy(split))
+        if line.reader == "epireader":
+            assert line.right(split, "extractor").mean() == pytest.approx(line.accuracy(split, "extractor"))
+
+
+RECIPES = {"CBT-R NE": "few-books", "CBT-R CN": "few-books", "CNN-R": "news"}
+
+
+def seeds_of(asked: str, preset: str, *overrides: str, stage: str = "final") -> np.ndarray:
+    """Which test questions of a set the shipped readers with these settings got right, a row a seed."""
+    lines = [
+        line
+        for line in read_results(SHIPPED)
+        if (line.set, line.preset, sorted(line.overrides)) == (asked, preset, sorted(overrides)) and not line.members
+    ]
+    return np.stack([line.right("test", stage) for line in lines])
+
+
+@pytest.mark.parametrize("asked", RECIPES)
+def test_in_the_shipped_figures_testing_hypotheses_beats_pointing(asked: str) -> None:
+    ours = seeds_of(asked, RECIPES[asked])
+    assert len(ours) == 7
+    for theirs in (seeds_of(asked, f"as-{RECIPES[asked]}"), seeds_of(asked, RECIPES[asked], stage="extractor")):
+        found: MeansComparison = compare_means(ours, theirs)
+        assert found.difference > 0
+        assert found.p_value < 0.05
+
+
+def test_in_the_shipped_figures_the_as_reader_of_its_own_paper_is_no_straw_man() -> None:
+    own = ("model.initial_range=0.1", "model.orthogonal=true")
+    assert seeds_of("CBT-R NE", "as-reader", *own).mean() > 0.63
+    assert seeds_of("CBT-R CN", "as-reader", *own, "model.hidden_dim=256").mean() > 0.62

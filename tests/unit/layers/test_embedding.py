@@ -15,6 +15,12 @@ def test_word_vectors_start_uniform_between_plus_and_minus_a_twentieth() -> None
     assert abs(weight.mean().item()) < 0.001
 
 
+def test_word_vectors_can_start_in_another_range() -> None:
+    weight = word_embedding(400, 50, 0.1).weight.detach()[1:]
+    assert -0.1 <= weight.min() < -0.0998
+    assert 0.0998 < weight.max() <= 0.1
+
+
 def test_padding_is_the_zero_vector_and_training_leaves_it_so() -> None:
     embedding = word_embedding(5, 3)
     optimizer = torch.optim.Adam(embedding.parameters(), lr=0.1)

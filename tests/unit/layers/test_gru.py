@@ -156,6 +156,12 @@ def test_a_row_of_padding_is_harmless() -> None:
     assert encoded.final.isfinite().all()
 
 
+def test_input_weights_start_orthogonal_too_where_that_is_asked() -> None:
+    for way in (BiGRU(5, 9, orthogonal=True).forwards, BiGRU(5, 9, orthogonal=True).backwards):
+        for gate in way.recurrence.weight_ih_l0.detach().split(9):
+            torch.testing.assert_close(gate.mT @ gate, torch.eye(5), atol=1e-5, rtol=0)
+
+
 def test_weights_start_orthogonal_and_glorot_gate_by_gate_and_biases_at_zero() -> None:
     gru = GRU(6, 4).recurrence
     for gate in gru.weight_hh_l0.detach().chunk(3):

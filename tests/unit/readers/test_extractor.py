@@ -11,6 +11,8 @@ from reference.small import as_reader, epireader, hard_cases, roughened
 from reference.weights import weights_of
 from reference.whole import extract
 
+from epireader.readers.epireader import EpiReader, EpiReaderConfig
+from epireader.readers.extractor import AttentionSumConfig, AttentionSumReader
 from epireader.readers.fitting import MOST_PLACES
 from epireader.readers.marking import WIDTH, MarksBeside
 
@@ -33,6 +35,16 @@ def test_the_as_reader_agrees_with_equations_1_2_and_5(
     assert_agreement(module, extract, cases, extra)
     with torch.no_grad():  # few sequences are then read in another way
         assert_agreement(module, extract, cases, extra)
+
+
+@pytest.mark.parametrize("reader", [AttentionSumReader, EpiReader])
+def test_first_weights_are_as_they_are_asked_to_be(reader: type[AttentionSumReader] | type[EpiReader]) -> None:
+    config = AttentionSumConfig if reader is AttentionSumReader else EpiReaderConfig
+    module = reader(config(embedding_dim=4, hidden_dim=6, initial_range=0.1, orthogonal=True), 500)
+    assert 0.0995 < module.embedding.weight.abs().max() <= 0.1
+    for encoder in (module.extractor.passage_encoder, module.extractor.question_encoder):
+        gate = encoder.forwards.recurrence.weight_ih_l0.detach()[:6]
+        torch.testing.assert_close(gate.mT @ gate, torch.eye(4), atol=1e-5, rtol=0)
 
 
 def test_a_word_is_marked_only_where_its_own_question_has_it() -> None:
