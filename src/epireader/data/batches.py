@@ -95,6 +95,9 @@ class BatchCutter:
     def lengths(self, rows: np.ndarray) -> np.ndarray:
         return np.asarray(self.sizes.words[rows])
 
+    def question_lengths(self, rows: np.ndarray) -> np.ndarray:
+        return np.asarray(self.sizes.question[rows])
+
     def shape(self, rows: np.ndarray) -> Shape:
         return self.sizes.of(rows)
 
@@ -236,10 +239,23 @@ def mixed(values: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
     return x ^ ((x >> 31) & (2**33 - 1))
 
 
+LONG_QUESTION = 64
+"""A question of more words than this is padding for a whole batch of shorter ones."""
+
+
 def plan_epoch(
-    lengths: np.ndarray, batch_size: int, *, seed: int, epoch: int, read_ahead: int = 10, world: int = 1
+    lengths: np.ndarray,
+    batch_size: int,
+    *,
+    seed: int,
+    epoch: int,
+    read_ahead: int = 10,
+    world: int = 1,
+    question_lengths: np.ndarray | None = None,
 ) -> list[np.ndarray]:
-    """The batches of one epoch: shuffled, grouped by length within `read_ahead` batches, shuffled again.
+    """The batches of one epoch: shuffled, grouped by the passages' lengths within `read_ahead` batches, shuffled again.
+
+    Where the questions' lengths are given too, long ones are grouped apart from the rest.
 
     The second time it is by the epoch alone: batches of different seeds are then about as long at every step.
 
@@ -251,10 +267,11 @@ def plan_epoch(
     order = random.permutation(len(lengths))
     if world > 1:
         order = order[: len(order) - len(order) % world]
+    is_long = np.zeros(len(lengths), bool) if question_lengths is None else question_lengths > LONG_QUESTION
     batches: list[np.ndarray] = []
     for start in range(0, len(order), batch_size * read_ahead):
         block = order[start : start + batch_size * read_ahead]
-        block = block[np.argsort(lengths[block], kind="stable")]
+        block = block[np.lexsort((lengths[block], is_long[block]))]
         batches += [block[n : n + batch_size] for n in range(0, len(block), batch_size)]
     in_turn = np.random.default_rng(epoch).permutation(len(batches))  # alike for readers that are trained at once
     return [batches[n] for n in in_turn]

@@ -59,6 +59,9 @@ class FreshQuestions:
     def lengths(self, rows: np.ndarray) -> np.ndarray:
         return self._windows.lengths(rows)
 
+    def question_lengths(self, rows: np.ndarray) -> np.ndarray:
+        return self._windows.question_lengths(rows)
+
     def shape(self, rows: np.ndarray) -> Shape:
         return self._windows.shape(rows)
 

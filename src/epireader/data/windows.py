@@ -47,13 +47,18 @@ class Windows:
         asked = self.asked[rows % len(self)]
         return np.asarray(self.first_word[asked] - self.first_word[asked - PASSAGE])
 
+    def question_lengths(self, rows: np.ndarray) -> np.ndarray:
+        """Words in the questions."""
+        asked = self.asked[rows % len(self)]
+        return np.asarray(self.first_word[asked + 1] - self.first_word[asked])
+
     def shape(self, rows: np.ndarray) -> Shape:
         """The shape of the smallest batch that holds these questions."""
         asked = self.asked[rows % len(self)]
         return Shape(
             words=int(self.lengths(rows).max()),
             sentences=int((self.first_piece[asked] - self.first_piece[asked - PASSAGE]).max()),
-            question=int((self.first_word[asked + 1] - self.first_word[asked]).max()),
+            question=int(self.question_lengths(rows).max()),
             candidates=CANDIDATES,
             phrase=1,
         )

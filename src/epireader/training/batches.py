@@ -84,6 +84,7 @@ class TrainingBatches:
             epoch=epoch,
             read_ahead=self._settings.read_ahead,
             world=self._processes.world,
+            question_lengths=self._cutter.question_lengths(asked),
         )
         return [asked[places[self._processes.rank :: self._processes.world]] for places in plan]
 
@@ -107,6 +108,8 @@ class Cutter(Protocol):
     def rows_of_epoch(self, *, seed: int, epoch: int) -> np.ndarray: ...
 
     def lengths(self, rows: np.ndarray) -> np.ndarray: ...
+
+    def question_lengths(self, rows: np.ndarray) -> np.ndarray: ...
 
     def shape(self, rows: np.ndarray) -> Shape: ...
 

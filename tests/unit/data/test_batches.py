@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from epireader.data.batches import (
+    LONG_QUESTION,
     Batch,
     BatchCutter,
     first_appearance_ranks,
@@ -239,6 +240,15 @@ def test_batches_are_grouped_by_length_so_that_little_is_padding() -> None:
     order = np.random.default_rng(0).permutation(len(LENGTHS))
     at_random = padding([order[n : n + 32] for n in range(0, len(order), 32)])
     assert padding(plan_epoch(LENGTHS, 32, seed=0, epoch=0)) < at_random / 3
+
+
+def test_long_questions_are_grouped_apart_from_the_rest() -> None:
+    asked = np.where(np.random.default_rng(1).random(len(LENGTHS)) < 0.04, LONG_QUESTION + 1, LONG_QUESTION)
+    plan = plan_epoch(LENGTHS, 32, seed=0, epoch=0, question_lengths=asked)
+    assert sorted(np.concatenate(plan).tolist()) == list(range(len(LENGTHS)))
+    assert sum((asked[rows] > LONG_QUESTION).any() for rows in plan) <= len(plan) / 8
+    short = [rows for rows in plan if (asked[rows] <= LONG_QUESTION).all()]
+    assert np.mean([np.ptp(LENGTHS[rows]) for rows in short]) < 150  # they are still grouped by their passages
 
 
 def test_batches_do_not_come_in_order_of_length() -> None:

@@ -40,6 +40,9 @@ def test_a_shape_holds_its_questions_exactly(seed: int, start: int) -> None:
     asked = [int(windows.asked[row % len(windows)]) for row in rows]
     words = [offsets[sentences[number]] - offsets[sentences[number - 20]] for number in asked]
     assert windows.lengths(rows).tolist() == words
+    assert windows.question_lengths(rows).tolist() == [
+        offsets[sentences[number + 1]] - offsets[sentences[number]] for number in asked
+    ]
     assert shape.words == max(words)
     assert shape.sentences == max(sentences[number] - sentences[number - 20] for number in asked)
     assert shape.question == max(offsets[sentences[number + 1]] - offsets[sentences[number]] for number in asked)
