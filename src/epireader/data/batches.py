@@ -255,9 +255,8 @@ def plan_epoch(
 ) -> list[np.ndarray]:
     """The batches of one epoch: shuffled, grouped by the passages' lengths within `read_ahead` batches, shuffled again.
 
-    Where the questions' lengths are given too, long ones are grouped apart from the rest.
-
-    The second time it is by the epoch alone: batches of different seeds are then about as long at every step.
+    The second time it is by the epoch alone: batches of different seeds are then about as long at every step. Where the
+    questions' lengths are given too, long ones are grouped apart from the rest.
 
     Every question comes once; the last batch may be smaller. It depends on its arguments alone, so a run that was
     stopped goes on with the very batches it had left. With several processes (`world`) every batch can be shared

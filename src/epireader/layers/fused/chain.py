@@ -23,7 +23,6 @@ import triton
 import triton.language as tl
 from jaxtyping import Float
 from torch import Tensor
-from torch.distributed import is_available, is_initialized
 from torch.linalg import vector_norm
 
 from epireader.layers.masking import MINUS_INFINITY
@@ -71,7 +70,7 @@ def launches(states: Float[Tensor, "reader batch n way hid"]) -> Iterator[Launch
     parts = parts_of(hidden)
     groups = parts * ways * readers
     room = multiprocessors(states.device)
-    if is_available() and is_initialized():
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
         room //= 2  # other processes' gradients are added up beside
     if parts == 1:
         rows = 8 if -(-batch // 8) * groups <= room else 16  # few rows make a quick step
