@@ -117,8 +117,10 @@ def reversed_reasoner(run: Path) -> Path:
     from safetensors.torch import load_file, save_file
 
     weights = load_file(run / "model.safetensors")
-    changed = {name: value * (30 if name.startswith("reasoner") else 1) for name, value in weights.items()}
-    save_file(changed, run / "model.safetensors")
+    for name, value in weights.items():
+        if name.startswith("reasoner"):
+            value *= -30 if name == "reasoner.evidence.weight" else 30
+    save_file(weights, run / "model.safetensors")
     return run
 
 

@@ -28,6 +28,8 @@ LEARNS = {
         "model.reasoner_weight=10", "training.l2=0", "training.learning_rate=0.01",
     ],
 }  # fmt: skip
+QUESTIONS = {"as-reader": 1200, "cbt-ne": 600}
+"""How many each learnt it from with every seed tried, eight and five; from 600 an AS Reader did with seven of ten."""
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +49,7 @@ def plan_accuracies(monkeypatch: pytest.MonkeyPatch, *percents: int) -> None:
 
 @pytest.mark.parametrize("preset", LEARNS)
 def test_a_reader_learns_to_read(tmp_path: Path, preset: str) -> None:
-    corpus = toy_corpus(tmp_path / "corpus", train=600, valid=100)
+    corpus = toy_corpus(tmp_path / "corpus", train=QUESTIONS[preset], valid=100)
     config = load_config(preset, [*LEARNS[preset], "training.batch_size=16", "training.max_epochs=5"])
     watch = Watch()
     progress = train_here(corpus.folder, tmp_path / "run", config, watch)
@@ -115,7 +117,10 @@ def test_half_precision_trains_too_and_is_another_run(corpus: Path, tmp_path: Pa
     for precision in ("fp32", "bf16"):
         config = tiny("cbt-ne", "training.max_epochs=1", f"training.precision={precision}")
         train_here(corpus, tmp_path / precision, config)
-    full, half = (metrics(tmp_path / precision)[0]["loss"] for precision in ("fp32", "bf16"))
+    full, half = (
+        [line["loss"] for line in metrics(tmp_path / precision) if line["kind"] == "train"]
+        for precision in ("fp32", "bf16")
+    )
     assert full != half
     assert half == pytest.approx(full, rel=0.05)
     assert all(tensor.dtype == torch.float32 for tensor in load_file(tmp_path / "bf16" / "model.safetensors").values())
