@@ -51,10 +51,16 @@ def summed_products(
 
     In one product that is a few programs' work, each going over all rows. So it is done in parts of the rows.
     """
-    rows, parts = left.shape[-2], MOST_PARTS
-    while rows % parts or rows // parts < MANY_ROWS // MOST_PARTS:
-        parts //= 2
-        if parts <= 1:
-            return left.mT @ right
+    parts = parts_of(left.shape[-2])
+    if parts == 1:
+        return left.mT @ right
     left, right = (side.unflatten(-2, (parts, -1)) for side in (left, right))
     return (left.mT @ right).sum(dim=-3)
+
+
+def parts_of(rows: int) -> int:
+    """Into how many even parts rows are divided: the most, up to a limit, that are no smaller than they must be."""
+    parts = MOST_PARTS
+    while parts > 1 and (rows % parts or rows // parts < MANY_ROWS // MOST_PARTS):
+        parts //= 2
+    return parts
