@@ -52,8 +52,9 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--fresh", type=float, default=0.1, help="share of requests about a passage nobody has read")
+    parser.add_argument("--model", default="default", help="what to serve: a run, or a bundled model")
     options = parser.parse_args()
-    process, port = start_server()
+    process, port = start_server(options.model)
     try:
         asyncio.run(load(port, options.clients, WARM_UP_SECONDS, fresh=1))
         before = resident_mb(process.pid)
@@ -72,9 +73,9 @@ def main() -> None:
     sys.exit(1 if tally.failures or tally.refused or after - before > GROWTH_MB else 0)
 
 
-def start_server() -> tuple[subprocess.Popen[str], int]:
+def start_server(model: str) -> tuple[subprocess.Popen[str], int]:
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    process = subprocess.Popen(COMMAND, stderr=subprocess.PIPE, text=True, env=environment)
+    process = subprocess.Popen([*COMMAND, "--model", model], stderr=subprocess.PIPE, text=True, env=environment)
     assert process.stderr is not None
     line = process.stderr.readline()
     found = re.search(r":(\d+)/", line)

@@ -59,7 +59,7 @@ def test_an_explanation_shows_the_passage_the_hypotheses_and_the_evidence() -> N
     assert "Gaffer" in result.stdout
     assert "p, Extractor" in result.stdout
     heading = next(line for line in result.stdout.splitlines() if "after the sentence" in line)
-    assert heading.split()[:4] == ["Tippin", "moved", "Snorrel", "moved"]
+    assert heading.split()[:4] == ["Tippin", "moved", "Ulwin", "moved"]
 
 
 def test_an_explanation_shows_how_each_hypothesis_fits_the_blank() -> None:

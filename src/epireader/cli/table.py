@@ -1,5 +1,6 @@
 """`epireader table`."""
 
+import textwrap
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
     from epireader.evaluation.table import Cell, Column, Figure, Line, Part
 
 Rows = list[list[str]]
+
+NAME_WIDTH = 56
+"""A system's name that is longer goes on in the next line, so that its figures stay in sight."""
+GLUE = "\N{NO-BREAK SPACE}"
 
 
 @click.command()
@@ -110,13 +115,22 @@ def figure_text(figure: "Figure | None") -> str:
 
 
 def plain_table(rows: Rows) -> str:
-    """Columns of equal width; what a column is stands on two lines."""
+    """Columns of equal width; what a column is stands on two lines, a long name on as many as it takes."""
     head, *body = rows
     parted = [cell.partition(", ")[::2] for cell in head]
-    rows = [list(line) for line in zip(*parted, strict=True)] + body
+    rows = [list(line) for line in zip(*parted, strict=True)] + [line for row in body for line in folded(row)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     return "\n".join([*lines[:2], "-" * max(map(len, lines)), *lines[2:]])
+
+
+def folded(row: list[str]) -> Rows:
+    """A row whose name may take several lines; its figures stand beside the first."""
+    name, *figures = row
+    whole = ", ".join(part.replace(" ", GLUE) for part in name.split(", "))  # to be broken at commas alone
+    lines = textwrap.wrap(whole, NAME_WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+    first, *more = (line.replace(GLUE, " ") for line in lines)
+    return [[first, *figures], *([line, *("" for _ in figures)] for line in more)]
 
 
 def markdown_table(rows: Rows) -> str:

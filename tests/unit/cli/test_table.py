@@ -45,6 +45,18 @@ def test_measured_figures_stand_beside_the_published_ones(results: Path, capsys:
     assert "75.3 / 69.7  75.0 / 75.0 (1)*" in final
 
 
+def test_a_long_name_goes_on_below_its_figures_and_is_broken_at_commas(results: Path, capsys: Captured) -> None:
+    changed = ["model.asks_at_blank=false", "model.hidden_dim=128", "model.marks_beside=32", "training.average=0.999"]
+    append_result(results / "results.jsonl", result(overrides=changed))
+    lines = printed(capsys, results)
+    first = next(n for n, line in enumerate(lines) if line.startswith("AS Reader, "))
+    assert lines[first].split("  ")[0] == "AS Reader, no asks_at_blank, hidden_dim=128,"
+    assert lines[first].endswith("75.0 / 75.0 (1)")
+    assert lines[first + 1] == "  marks_beside=32, average=0.999"
+    page = "\n".join(printed(capsys, results, "--markdown"))
+    assert "| AS Reader, no asks_at_blank, hidden_dim=128, marks_beside=32, average=0.999 |" in page
+
+
 def test_distances_and_notes_and_commands_follow(results: Path, capsys: Captured) -> None:
     lines = printed(capsys, results)
     start = lines.index("Children's Book Test: points over the AS Reader on test")
