@@ -6,13 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from builders import household_book, shelf_of, small_book, toy_corpus
+from builders import household_book, random_example, shelf_of, small_book, toy_corpus, vocabulary
 from running import Watch
 
-from epireader.data.batches import Batch
+from epireader.data.batches import Batch, BatchCutter
 from epireader.data.corpus import Corpus
 from epireader.data.estranging import estranged, names_in
 from epireader.data.fresh import FreshQuestions
+from epireader.data.own import OwnQuestions
+from epireader.data.questions import QuestionsBuilder
 from epireader.data.vocabulary import Vocabulary
 from epireader.evaluation.predict import predict
 from epireader.readers.saved import load_model
@@ -134,6 +136,21 @@ def test_a_gpu_makes_the_same_questions_from_books_as_the_cpu() -> None:
     )
     for field in fields(Batch):
         assert torch.equal(getattr(here, field.name), getattr(there, field.name).cpu()), field.name
+
+
+def test_passages_ask_themselves_the_same_on_a_gpu_as_on_the_cpu() -> None:
+    random = np.random.default_rng(0)
+    builder = QuestionsBuilder()
+    for _ in range(200):
+        builder.add(random_example(random, words=9, sentences=9, candidates=6))
+    questions, known = builder.build(), vocabulary(6)
+    here, there = (
+        OwnQuestions(BatchCutter(questions, known, device), 2, shuffle_entities=True) for device in ("cpu", "cuda")
+    )
+    rows = here.rows_of_epoch(seed=1, epoch=2)
+    one, other = (asked.cut(torch.from_numpy(rows), asked.shape(rows), shuffle=5) for asked in (here, there))
+    for field in fields(Batch):
+        assert torch.equal(getattr(one, field.name), getattr(other, field.name).cpu()), field.name
 
 
 @pytest.mark.parametrize("strangers", [0.0, 0.5])

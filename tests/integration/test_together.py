@@ -2,15 +2,18 @@
 
 import json
 import signal
+from dataclasses import replace
 from pathlib import Path
 
+import builders
 import numpy as np
 import pytest
 import torch
-from builders import toy_corpus
+from builders import toy_corpus, who_has_what
 from running import Watch, call
 
 from epireader.data.corpus import Corpus
+from epireader.data.example import Example
 from epireader.readers.saved import load_model
 from epireader.settings import BadSetting
 from epireader.training.config import Config, load_config
@@ -58,7 +61,27 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 def test_each_becomes_what_it_would_have_become_alone(
     corpus: Corpus, tmp_path: Path, preset: str, more: list[str]
 ) -> None:
-    configs = [config(preset, seed, "training.max_epochs=1", *more) for seed in SEEDS]
+    become_what_they_would_alone(
+        corpus, [config(preset, seed, "training.max_epochs=1", *more) for seed in SEEDS], tmp_path
+    )
+
+
+def test_each_is_asked_by_its_passages_what_it_would_have_been_asked_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(builders, "who_has_what", told_twice)
+    corpus = toy_corpus(tmp_path / "corpus", train=60)
+    settings = ["training.max_epochs=1", "training.own_questions=1"]
+    become_what_they_would_alone(corpus, [config("as-reader", seed, *settings) for seed in SEEDS], tmp_path)
+
+
+def told_twice(random: np.random.Generator) -> Example:
+    """Who has what, twice over, so that a passage can ask it itself."""
+    once = who_has_what(random)
+    return replace(once, sentences=once.sentences * 2)
+
+
+def become_what_they_would_alone(corpus: Corpus, configs: list[Config], tmp_path: Path) -> None:
     progresses = together(corpus, configs, tmp_path / "together")
     assert list(progresses) == [tmp_path / "together" / f"seed-{seed}" for seed in SEEDS]
     for seed, own, (folder, progress) in zip(SEEDS, configs, progresses.items(), strict=True):

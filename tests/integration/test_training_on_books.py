@@ -165,6 +165,13 @@ def test_settings_of_books_without_books_are_refused(corpus: Corpus, tmp_path: P
             tiny("as-reader", override)
 
 
+def test_books_and_questions_of_passages_do_not_go_together(corpus: Corpus, shelf: Shelf, tmp_path: Path) -> None:
+    with pytest.raises(
+        BadSetting, match=r"training\.own_questions is for the passages of a corpus, and books make all"
+    ):
+        run(corpus, shelf, tmp_path / "run", tiny("as-reader", *FEW, "training.own_questions=1"))
+
+
 def test_a_report_shows_how_accuracy_grows_with_the_questions_asked(
     corpus: Corpus, shelf: Shelf, tmp_path: Path
 ) -> None:

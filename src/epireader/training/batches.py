@@ -13,6 +13,7 @@ from epireader.data.batches import Batch, BatchCutter, plan_epoch
 from epireader.data.corpus import BadCorpus, Corpus
 from epireader.data.estranging import estranged, names_in
 from epireader.data.fresh import FreshQuestions
+from epireader.data.own import OwnQuestions
 from epireader.data.questions import Shape
 from epireader.data.shelf import Shelf
 from epireader.data.vocabulary import Vocabulary
@@ -39,7 +40,8 @@ def books_for(config: Config, shelf: Shelf | None) -> Books | None:
 class TrainingBatches:
     """Plans epochs and cuts batches; with several processes, this one's share of each.
 
-    The questions are those of the corpus, or made freshly from books where some are given.
+    The questions are those of the corpus, with those that its passages ask themselves (`training.own_questions`), or made
+    freshly from books where some are given.
     """
 
     def __init__(
@@ -54,12 +56,16 @@ class TrainingBatches:
             raise BadSetting(
                 f"training.batch_size must be a multiple of the {processes.world} processes, got {settings.batch_size}"
             )
+        if books and settings.own_questions:
+            raise BadSetting(
+                "training.own_questions is for the passages of a corpus, and books make all questions; give it as 0"
+            )
         self._cutter = (
             _made_from(books, vocabulary, processes.device)
             if books
-            else _given_in(corpus, vocabulary, processes.device)
+            else _given_in(corpus, vocabulary, processes.device, settings)
         )
-        self._shuffles = settings.shuffle_entities or books is not None
+        self._draws = settings.shuffle_entities or settings.own_questions > 0 or books is not None
         self._settings, self._processes = settings, processes
         self._names, self._strangers = names_in(vocabulary).to(processes.device), vocabulary.strangers
 
@@ -92,11 +98,11 @@ class TrainingBatches:
         return self._cutter.shape(rows)
 
     def shuffle(self, epoch: int) -> Int[Tensor, ""]:
-        """The number that decides what an epoch draws: questions about books, entities' names, strangers."""
+        """The number that decides what an epoch draws: questions about books and passages, entities' names, strangers."""
         return torch.tensor(self._settings.seed * 1_000_003 + epoch, device=self._processes.device)
 
     def cut(self, rows: Int[Tensor, " batch"], shape: Shape, shuffle: Int[Tensor, "*batch"]) -> Batch:
-        batch = self._cutter.cut(rows, shape, shuffle=shuffle) if self._shuffles else self._cutter.cut(rows, shape)
+        batch = self._cutter.cut(rows, shape, shuffle=shuffle) if self._draws else self._cutter.cut(rows, shape)
         share = self._settings.strangers
         return estranged(batch, shuffle, share, self._names, self._strangers) if share else batch
 
@@ -118,11 +124,14 @@ class Cutter(Protocol):
     ) -> Batch: ...
 
 
-def _given_in(corpus: Corpus, vocabulary: Vocabulary, device: torch.device) -> Cutter:
+def _given_in(corpus: Corpus, vocabulary: Vocabulary, device: torch.device, settings: TrainingConfig) -> Cutter:
     questions = corpus.questions("train")
     if not bool((questions.answers >= 0).any()):
         raise BadCorpus(f"no training question of {corpus.folder} has its answer among its candidates")
-    return BatchCutter(questions, vocabulary, device)
+    cutter = BatchCutter(questions, vocabulary, device)
+    if not settings.own_questions:
+        return cutter
+    return OwnQuestions(cutter, settings.own_questions, shuffle_entities=settings.shuffle_entities)
 
 
 def _made_from(books: Books, vocabulary: Vocabulary, device: torch.device) -> Cutter:

@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from epireader.readers.saved import reader_settings
-from epireader.settings import BadSetting, from_mapping, nearest, parse_override, refuse_below_one, refuse_no_share
+from epireader.settings import (
+    BadSetting,
+    from_mapping,
+    nearest,
+    parse_override,
+    refuse_below_one,
+    refuse_negative,
+    refuse_no_share,
+)
 from epireader.training.optimizer import OPTIMIZERS
 
 PRESETS = Path(__file__).parent / "presets"
@@ -60,6 +68,9 @@ class TrainingConfig:
     """Whether the anonymous entities of CNN / Daily Mail trade names every time a question is read."""
     strangers: float = 0.0
     """The share of names among the candidates that are made strangers for a question, drawn anew every time it is read."""
+    own_questions: int = 0
+    """How many questions a passage asks itself beside every given one, drawn anew every time: a sentence is taken out of it, and in
+    that sentence a mention of a candidate left out."""
     precision: str = "tf32"
     """fp32, tf32 (the GPU's faster fp32) or bf16 (mixed)."""
     log_every: int = 100
@@ -76,6 +87,7 @@ class TrainingConfig:
         if self.learning_rate <= 0:
             raise ValueError(f"training.learning_rate must be above 0, got {self.learning_rate}")
         refuse_no_share(self, "training", "average")
+        refuse_negative(self, "training", "own_questions")
         if not 0 <= self.strangers <= 1:
             raise ValueError(f"training.strangers is a share and lies between 0 and 1, got {self.strangers}")
         if not self.max_minutes >= 0:

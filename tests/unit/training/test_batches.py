@@ -10,7 +10,7 @@ import torch
 from builders import example, toy_corpus
 
 from epireader.data.corpus import BadCorpus, Corpus
-from epireader.data.vocabulary import FIRST_STRANGER_ID, PAD_ID
+from epireader.data.vocabulary import BLANK_ID, FIRST_STRANGER_ID, PAD_ID
 from epireader.settings import BadSetting
 from epireader.training.batches import TrainingBatches
 from epireader.training.config import TrainingConfig, VocabularyConfig
@@ -106,6 +106,30 @@ def test_candidates_are_made_strangers_anew_every_epoch_and_only_where_that_is_a
     for other in (plain, second, candidates(0, strangers=0.5, seed=1)):
         assert not torch.equal(first, other)
     assert torch.equal(first, candidates(0, strangers=0.5))
+
+
+def test_passages_ask_themselves_anew_every_epoch_and_only_where_that_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"@entity{n}" for n in range(9)]
+    told = [" ".join(names), " ".join(reversed(names))]
+    monkeypatch.setattr(builders, "who_has_what", lambda _: example(told, "who ? XXXXX", names, names[0]))
+    corpus = toy_corpus(tmp_path / "corpus", train=30, valid=1)
+    assert sorted(np.concatenate(batches(corpus, own_questions=2).plan(0)).tolist()) == list(range(90))
+
+    def questions(epoch: int, rows: np.ndarray, **settings: object) -> torch.Tensor:
+        cut = batches(corpus, **settings)
+        return cut.cut(torch.from_numpy(rows), cut.shape(rows), cut.shuffle(epoch)).question
+
+    given, own = np.arange(30), np.arange(30, 60)
+    assert torch.equal(questions(1, given, own_questions=1), questions(0, given))
+    first = questions(0, own, own_questions=1)
+    assert torch.equal(first, questions(0, own, own_questions=1))
+    for other in (questions(1, own, own_questions=1), questions(0, own, own_questions=1, seed=1)):
+        assert not torch.equal(first, other)
+    named = questions(0, own, own_questions=1, shuffle_entities=True)
+    assert torch.equal((named == BLANK_ID).sum(dim=1), torch.ones(30, dtype=torch.int64))
+    assert not torch.equal(first, named), "entities trade names where they shall, and only there"
 
 
 def test_a_batch_is_as_wide_as_its_widest_question(corpus: Corpus) -> None:

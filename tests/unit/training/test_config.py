@@ -104,6 +104,7 @@ def test_an_override_reaches_a_section_the_preset_does_not_have(tmp_path: Path) 
         ("training.batch_size=0", "training.batch_size must be at least 1, got 0"),
         ("training.precision=fp8", "training.precision must be fp32, tf32 or bf16, got 'fp8'"),
         ("training.learning_rate=0", "training.learning_rate must be above 0, got 0.0"),
+        ("training.own_questions=-1", "training.own_questions must be at least 0, got -1"),
         ("training.strangers=1.5", "training.strangers is a share and lies between 0 and 1, got 1.5"),
         ("training.strangers=nan", "training.strangers is a share and lies between 0 and 1, got nan"),
         ("model.filter=3", "there is no setting model.filter; did you mean model.filters?"),
