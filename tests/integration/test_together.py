@@ -61,7 +61,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 def test_each_becomes_what_it_would_have_become_alone(
     corpus: Corpus, tmp_path: Path, preset: str, more: list[str]
 ) -> None:
-    become_what_they_would_alone(
+    check_that_they_become_what_they_would_alone(
         corpus, [config(preset, seed, "training.max_epochs=1", *more) for seed in SEEDS], tmp_path
     )
 
@@ -72,7 +72,9 @@ def test_each_is_asked_by_its_passages_what_it_would_have_been_asked_alone(
     monkeypatch.setattr(builders, "who_has_what", told_twice)
     corpus = toy_corpus(tmp_path / "corpus", train=60)
     settings = ["training.max_epochs=1", "training.own_questions=1"]
-    become_what_they_would_alone(corpus, [config("as-reader", seed, *settings) for seed in SEEDS], tmp_path)
+    check_that_they_become_what_they_would_alone(
+        corpus, [config("as-reader", seed, *settings) for seed in SEEDS], tmp_path
+    )
 
 
 def told_twice(random: np.random.Generator) -> Example:
@@ -81,7 +83,7 @@ def told_twice(random: np.random.Generator) -> Example:
     return replace(once, sentences=once.sentences * 2)
 
 
-def become_what_they_would_alone(corpus: Corpus, configs: list[Config], tmp_path: Path) -> None:
+def check_that_they_become_what_they_would_alone(corpus: Corpus, configs: list[Config], tmp_path: Path) -> None:
     progresses = together(corpus, configs, tmp_path / "together")
     assert list(progresses) == [tmp_path / "together" / f"seed-{seed}" for seed in SEEDS]
     for seed, own, (folder, progress) in zip(SEEDS, configs, progresses.items(), strict=True):

@@ -226,6 +226,17 @@ def first_appearance_ranks(values: Int[Tensor, "batch n"], mask: Bool[Tensor, "b
     return torch.where(mask, ranks, 0)
 
 
+NO_WORD = torch.iinfo(torch.int64).max
+"""In place of a word where there is none to look for."""
+
+
+def places_among(values: Int[Tensor, "batch n"], words: Int[Tensor, "batch m"]) -> Int[Tensor, "batch n"]:
+    """Which of its row's words each value is; m where it is none of them."""
+    ordered, order = words.sort(dim=1)
+    found = torch.searchsorted(ordered, values.contiguous()).clamp(max=words.shape[1] - 1)
+    return torch.where(ordered.gather(1, found) == values, order.gather(1, found), words.shape[1])
+
+
 def keys_of(rows: Int[Tensor, " batch"], shuffle: int | Int[Tensor, "*batch"]) -> Int[Tensor, " batch"]:
     """The number from which everything is drawn for a question: one `shuffle` for all of them, or one for each."""
     return mixed(rows.long() + mixed(torch.as_tensor(shuffle, device=rows.device)))

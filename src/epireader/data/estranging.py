@@ -6,16 +6,14 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from epireader.data.batches import Batch, first_appearance_ranks, keys_of, mixed
+from epireader.data.batches import NO_WORD, Batch, first_appearance_ranks, keys_of, mixed, places_among
 from epireader.data.vocabulary import FIRST_STRANGER_ID, PAD_ID, Vocabulary
 
 STRANGER_DRAW = -1
-"""What is added to a question's key to draw its strangers; whatever else is drawn from that key adds 0 or more."""
+"""What is added to a question's key to draw its strangers; whatever else is drawn from that key adds another number."""
 
 FINE = 2**53
 """A share is drawn in parts of this size: as many as a float tells apart below 1."""
-
-NO_WORD = torch.iinfo(torch.int64).max
 
 
 def names_in(vocabulary: Vocabulary) -> Bool[Tensor, " ids"]:
@@ -36,7 +34,8 @@ def estranged(
     """
     parts = [batch.passage, batch.question, batch.candidates.flatten(1)]
     words = torch.cat(parts, dim=1)
-    turned = _among(words, _drawn(batch, keys_of(batch.row, shuffle), share, names))
+    drawn = _drawn(batch, keys_of(batch.row, shuffle), share, names)
+    turned = places_among(words, drawn) < drawn.shape[1]
     strange = turned | ((words >= FIRST_STRANGER_ID) & (words < FIRST_STRANGER_ID + strangers))
     rank = first_appearance_ranks(words, strange)
     words = torch.where(strange, FIRST_STRANGER_ID + rank % strangers, words)
@@ -52,10 +51,3 @@ def _drawn(
     is_one_name = names[word] & (batch.candidates[:, :, 1:] == PAD_ID).all(dim=2)
     draw = mixed(mixed(key + STRANGER_DRAW)[:, None] + word) & (FINE - 1)
     return torch.where(is_one_name & (draw < round(share * FINE)), word, NO_WORD)
-
-
-def _among(values: Int[Tensor, "batch n"], chosen: Int[Tensor, "batch cand"]) -> Bool[Tensor, "batch n"]:
-    """Which values stand among those chosen in their row."""
-    chosen = chosen.sort(dim=1).values
-    place = torch.searchsorted(chosen, values).clamp(max=chosen.shape[1] - 1)
-    return chosen.gather(1, place) == values

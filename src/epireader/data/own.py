@@ -12,14 +12,12 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from epireader.data.batches import LONG_QUESTION, Batch, BatchCutter, keys_of, mixed
+from epireader.data.batches import LONG_QUESTION, NO_WORD, Batch, BatchCutter, keys_of, mixed, places_among
 from epireader.data.questions import Shape
 from epireader.data.vocabulary import BLANK_ID, PAD_ID
 
 OWN_DRAW = -2
 """What is added to a question's key to draw what its passage asks; whatever else is drawn from that key adds another number."""
-
-NO_WORD = torch.iinfo(torch.int64).max
 
 
 class OwnQuestions:
@@ -88,11 +86,8 @@ def asking_themselves(
 def _mentions(batch: Batch, longest: int) -> tuple[Int[Tensor, "batch doc"], Bool[Tensor, "batch doc"]]:
     """Which candidate each word of the passages is, the number of candidates where it is none, and whether it can be asked for."""
     is_word = batch.candidate_mask & (batch.candidates[:, :, 1:] == PAD_ID).all(dim=2)
-    ordered, order = torch.where(is_word, batch.candidates[:, :, 0], NO_WORD).sort(dim=1)
-    found = torch.searchsorted(ordered, batch.passage.contiguous()).clamp(max=ordered.shape[1] - 1)
-    none = ordered.shape[1]
-    is_mention = ordered.gather(1, found) == batch.passage
-    candidate = torch.where(is_mention, order.gather(1, found), none)
+    candidate = places_among(batch.passage, torch.where(is_word, batch.candidates[:, :, 0], NO_WORD))
+    none = is_word.shape[1]
     of_candidate = batch.sentence_of.new_zeros(len(batch), none + 1)
     first, last = (
         of_candidate.scatter_reduce(1, candidate, batch.sentence_of, reduce, include_self=False)
@@ -101,7 +96,7 @@ def _mentions(batch: Batch, longest: int) -> tuple[Int[Tensor, "batch doc"], Boo
     stands_elsewhere = (first < last).gather(1, candidate)
     length = _taken(batch.sentence_length, batch.sentence_of, 0)
     stands_once = _is_single(batch.sentence_of * (none + 1) + candidate)
-    return candidate, is_mention & stands_elsewhere & stands_once & (length <= longest)
+    return candidate, (candidate < none) & stands_elsewhere & stands_once & (length <= longest)
 
 
 def _without(
