@@ -7,7 +7,7 @@ from epireader.answer import Reader
 
 STORIES = files("epireader") / "stories"
 LEAST_RIGHT = 38
-"""Of the 80 questions about the bundled stories: what it reached when it was trained. It may not get worse."""
+"""Of the 80 questions about the bundled stories: what the bundled models have reached so far. It may not get worse."""
 
 
 def test_the_default_model_answers_as_many_questions_about_the_bundled_stories_as_it_did() -> None:
