@@ -1,6 +1,6 @@
 """The whole model, composed from the twins of its equations: one question in, all its probabilities out."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from reference.cases import PLACEHOLDER, Case
 from reference.fitting import fit, neighbours
@@ -21,6 +21,8 @@ class Extracted:
     attention: Vector
     probabilities: Vector
     """P of every candidate."""
+    states: Matrix = field(default_factory=list)
+    """Of the passage's words, for one that reads it again."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ def extract(case: Case, weights: Weights) -> Extracted:
         question = plus(question, times(weights["extractor.at_blank.weight"], around))
     marked = "extractor.beside.filters.weight" in weights
     pointed = attention(states, question, beside(case, weights, states, question, reach=10) if marked else None)
-    return Extracted(pointed, [probability(words, case.passage, pointed) for words in case.candidates])
+    return Extracted(pointed, [probability(words, case.passage, pointed) for words in case.candidates], states)
 
 
 def reason(
@@ -92,7 +94,7 @@ def reason(
     ]
     fitting = [fitted(case, weights, case.candidates[number], fits) for number in chosen]
     tested = best(extracted.probabilities, rereads, case.answer if training else None) if rereads else []
-    read = {number: read_again(case, weights, case.candidates[number]) for number in tested}
+    read = {number: read_again(case, weights, case.candidates[number], extracted.states) for number in tested}
     found = {number: score for number, score in read.items() if score is not None}
     again = [found[number] - sum(found.values()) / len(found) if number in found else 0.0 for number in chosen]
     scores = [gathered[-1] + fit + more for gathered, fit, more in zip(by_sentence, fitting, again, strict=True)]

@@ -21,6 +21,17 @@ def pointer_log_attention(
     return masked_log_softmax(scores, passage_mask)  # log s_i, eq. 1
 
 
+def gated(
+    states: Float[Tensor, "batch doc out"],
+    question_states: Float[Tensor, "batch q out"],
+    question_mask: Bool[Tensor, "batch q"],
+) -> Float[Tensor, "batch doc out"]:
+    """Each word's state times what it attends to among the question's, entry by entry (Dhingra et al. 2017)."""
+    scores = states @ question_states.mT
+    attention = masked_log_softmax(scores, question_mask[:, None].expand(scores.shape)).exp()
+    return states * (attention.to(question_states.dtype) @ question_states)
+
+
 def candidate_log_probs(
     log_attention: Float[Tensor, "batch doc"],
     passage: Int[Tensor, "batch doc"],

@@ -18,7 +18,7 @@ from epireader.readers.hypotheses import choose_hypotheses, of_chosen
 from epireader.readers.losses import margin_loss, negative_log_likelihood, with_language
 from epireader.readers.reading import Evidence, Loss, Masks, ReaderModule, Reading
 from epireader.readers.reasoner import Entailment, Reasoner, Vectors
-from epireader.readers.rereading import Rereading
+from epireader.readers.rereading import FirstReading, Rereading
 from epireader.readers.sense import Sense, SenseConfig
 from epireader.settings import refuse_below_one, refuse_negative
 
@@ -93,6 +93,18 @@ class EpiReaderConfig(ExtractorConfig):
         return self.marks_beside > 0 or self.reads_again > 0
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What was made of the questions."""
+
+    final: Float[Tensor, "batch out"]
+    """g(Q)"""
+    states: Float[Tensor, "batch q out"] | None = None
+    """One for every word, where somebody asks for them."""
+    wanted: Float[Tensor, "batch place emb"] | None = None
+    """What the words around some places of the questions, or around the blank, call for, if that is asked."""
+
+
 class EpiReader(ReaderModule):
     """Extract, hypothesise, test."""
 
@@ -150,19 +162,21 @@ class EpiReader(ReaderModule):
         else:
             states = self._read_passage(batch) if passage is None else self.extractor.read_passage(passage, batch)
         places = places_to_learn(batch) if self.training and self.config.language_weight else None
-        asked, wanted = self._ask(question, batch, masks.question, places)
-        log_attention = self.extractor.point(states, asked, masks.passage, passage, batch)
+        asked = self._ask(question, batch, masks.question, places)
+        log_attention = self.extractor.point(states, asked.final, masks.passage, passage, batch)
         log_probs = attention_on_candidates(log_attention, batch, masks, line)
         chosen = self._likeliest(self.config.hypotheses, log_probs, batch, masks)
         hypotheses = of_chosen(batch.candidates, chosen)
-        fitting = wanted if self.config.fits_blank else None
+        fitting = asked.wanted if self.config.fits_blank else None
         words = Vectors(passage, question, self._answers(batch, candidates, chosen), fitting)
         entailment = self.reasoner(words, batch, hypotheses, masks, line)
         reread = sense_log_likelihood = None
         if self.rereading is not None:
             assert passage is not None
+            assert asked.states is not None
             few = self._likeliest(self.config.reads_again, log_probs, batch, masks)
-            reread = self.rereading(passage, question, self._answers(batch, candidates, few), batch, few)
+            answers = self._answers(batch, candidates, few)
+            reread = self.rereading(passage, question, answers, FirstReading(states, asked.states), batch, few)
             entailment = entailment.with_rereading(reread.scores.gather(1, chosen))
         if self.sense is not None:
             if line is not None and line.told is not None and len(batch) == 1:
@@ -179,7 +193,7 @@ class EpiReader(ReaderModule):
             evidence=evidence,
             reread_log_probs=None if reread is None else reread.log_probs,
             sense_log_likelihood=sense_log_likelihood,
-            log_likelihood=self._known(wanted, places, batch, question, candidates),
+            log_likelihood=self._known(asked.wanted, places, batch, question, candidates),
         )
 
     def _look_up(
@@ -220,12 +234,14 @@ class EpiReader(ReaderModule):
         batch: Batch,
         mask: Bool[Tensor, "batch q"] | None,
         places: Places | None,
-    ) -> tuple[Float[Tensor, "batch out"], Float[Tensor, "batch place emb"] | None]:
-        """g(Q), and what the words around those places of the questions, or around the blank, call for, if that is asked."""
-        if not self.config.fits_blank and places is None:
-            return self.extractor.sum_up_question(question, batch, mask), None
+    ) -> Asked:
+        """The questions read, and what the words around those places of them, or around the blank, call for."""
+        calls = self.config.fits_blank or places is not None
+        if not calls and self.rereading is None:
+            return Asked(self.extractor.sum_up_question(question, batch, mask))
         asked = self.extractor.read_question(question, batch, mask)
-        return asked.final, self.reasoner.wanted_at(places, asked.states, batch, mask)
+        wanted = self.reasoner.wanted_at(places, asked.states, batch, mask) if calls else None
+        return Asked(asked.final, asked.states, wanted)
 
     def _known(
         self,

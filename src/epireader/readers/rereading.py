@@ -1,7 +1,8 @@
 """Reading again: a hypothesis is put into the question and marked wherever it stands in the passage, and both are read anew.
 
 A reader that points reads the passage before it knows what it will point at. This one is told, and can follow an answer
-through the whole of the passage.
+through the whole of the passage. It begins where the first reading ended: each word comes with its state, and with that
+state times what it attends to in the question.
 """
 
 from dataclasses import dataclass
@@ -12,13 +13,23 @@ from torch import Tensor, nn
 
 from epireader.data.batches import Batch
 from epireader.data.vocabulary import BLANK_ID
-from epireader.layers.attention import mentions
+from epireader.layers.attention import gated, mentions
+from epireader.layers.directions import Encoded
 from epireader.layers.embedding import mean_vector, thinned
 from epireader.layers.gru import BiGRU
 from epireader.layers.masking import MINUS_INFINITY, logsumexp, masked_log_softmax, spread_log_probs
+from epireader.layers.products import many_rows_linear
 from epireader.readers.extractor import ExtractorConfig
 from epireader.readers.fitting import around
 from epireader.readers.hypotheses import of_chosen
+
+
+@dataclass(frozen=True)
+class FirstReading:
+    """What the Extractor made of passages and their questions: a state for every word."""
+
+    passage: Float[Tensor, "batch doc out"]
+    question: Float[Tensor, "batch q out"]
 
 
 @dataclass(frozen=True)
@@ -41,6 +52,8 @@ class Rereading(nn.Module):
         self.passage_encoder = BiGRU(words, config.hidden_dim)
         self.question_encoder = BiGRU(words, config.hidden_dim)
         self.at_blank = nn.Linear(states, states, bias=False)
+        self.of_states = nn.Linear(2 * states, words, bias=False)
+        """What is added to a word for its state, plain and gated."""
         self.question_mark = nn.Parameter(torch.zeros(words))
         """Added to words of the passage that stand in the question."""
         self.answer_mark = nn.Parameter(torch.zeros(words))
@@ -51,6 +64,7 @@ class Rereading(nn.Module):
         passage: Float[Tensor, "batch doc emb"],
         question: Float[Tensor, "batch q emb"],
         answers: Float[Tensor, "batch hyp phrase emb"],
+        first: FirstReading,
         batch: Batch,
         chosen: Int[Tensor, "batch hyp"],
     ) -> Reread:
@@ -58,7 +72,7 @@ class Rereading(nn.Module):
         hypotheses = of_chosen(batch.candidates, chosen)
         shares = mentions(batch.passage, hypotheses)
         points = self._read_question(question, mean_vector(answers, hypotheses), batch)
-        states = self._read_passage(passage, shares > 0, batch)
+        states = self._read_passage(passage + self._recalled(first, batch), shares > 0, batch)
         pointed = (states @ points[..., None]).squeeze(-1)
         found = logsumexp(pointed + shares.log())
         stands = found > MINUS_INFINITY
@@ -70,16 +84,20 @@ class Rereading(nn.Module):
             log_probs=spread_log_probs(masked_log_softmax(found, stands), chosen, number),
         )
 
+    def _recalled(self, first: FirstReading, batch: Batch) -> Float[Tensor, "batch doc emb"]:
+        """What the first reading has to say of every word of the passage."""
+        states = torch.cat([first.passage, gated(first.passage, first.question, batch.question_mask)], dim=-1)
+        return many_rows_linear(thinned(states, self.dropout, training=self.training), self.of_states.weight)
+
     def _read_passage(
         self, passage: Float[Tensor, "batch doc emb"], stands: Bool[Tensor, "batch hyp doc"], batch: Batch
     ) -> Float[Tensor, "batch hyp doc out"]:
         """A state for every word of the passage, once for each hypothesis."""
         vectors = passage + batch.in_question[..., None] * self.question_mark
         vectors = vectors[:, None] + stands[..., None] * self.answer_mark
-        marks = batch.in_question[:, None] + 2 * stands  # a word with a mark is another
-        words = 4 * batch.passage[:, None] + marks
+        mask = batch.passage_mask[:, None].expand(stands.shape)
         vectors = thinned(vectors.flatten(0, 1), self.dropout, training=self.training)
-        read = self.passage_encoder.read(vectors, words.flatten(0, 1))
+        read: Encoded = self.passage_encoder(vectors, mask.flatten(0, 1))
         return read.states.view(*stands.shape, -1)
 
     def _read_question(
