@@ -133,8 +133,10 @@ class EpiReader(ReaderModule):
     def read_passage(self, batch: Batch) -> Float[Tensor, "batch doc out"] | None:
         return None if self.config.marks_question else self._read_passage(batch)
 
-    def _read_passage(self, batch: Batch) -> Float[Tensor, "batch doc out"]:
-        return self.extractor.read_passage(self.embedding(batch.passage), batch)
+    def _read_passage(
+        self, batch: Batch, passage: Float[Tensor, "batch doc emb"] | None = None
+    ) -> Float[Tensor, "batch doc out"]:
+        return self.extractor.read_passage(self.embedding(batch.passage) if passage is None else passage, batch)
 
     def lay_out(self, batch: Batch) -> PassageLine | None:
         line = self._lay_out(batch)
@@ -157,10 +159,7 @@ class EpiReader(ReaderModule):
         masks = Masks.of(batch, line)
         line = self._lay_out(batch) if line is None else line
         passage, question, candidates = self._look_up(batch, line)
-        if passage_states is not None:
-            states = passage_states
-        else:
-            states = self._read_passage(batch) if passage is None else self.extractor.read_passage(passage, batch)
+        states = self._read_passage(batch, passage) if passage_states is None else passage_states
         places = places_to_learn(batch) if self.training and self.config.language_weight else None
         asked = self._ask(question, batch, masks.question, places)
         log_attention = self.extractor.point(states, asked.final, masks.passage, passage, batch)
@@ -179,10 +178,7 @@ class EpiReader(ReaderModule):
             reread = self.rereading(passage, question, answers, FirstReading(states, asked.states), batch, few)
             entailment = entailment.with_rereading(reread.scores.gather(1, chosen))
         if self.sense is not None:
-            if line is not None and line.told is not None and len(batch) == 1:
-                expected = self.sense.at_blank_of(batch.question[0], int(batch.blank), line.told)
-            else:
-                expected, sense_log_likelihood = self.sense.at_blank(batch)
+            expected, sense_log_likelihood = self.sense.at_blank(batch, None if line is None else line.told)
             entailment = entailment.with_fit(self.sense.fit(expected, hypotheses))
         hypothesis_mask = None if masks.candidates is None else hypotheses[:, :, 0] != PAD_ID
         evidence = weigh(entailment, chosen, log_probs.gather(1, chosen), hypothesis_mask)

@@ -117,19 +117,25 @@ class Sense(nn.Module):
         read: Encoded = self.before(vectors, torch.ones_like(vectors[..., 0], dtype=torch.bool))
         return read.final
 
-    def at_blank_of(
-        self, question: Int[Tensor, " q"], blank: int, told: Float[Tensor, "1 hid"]
-    ) -> Float[Tensor, "1 emb"]:
-        """What it expects in the blank of one question, from where it stands at the end of the passage."""
-        vectors = vectors_of(self.embedding, self.as_read[question])[None]
+    def _at_only_blank(self, batch: Batch, told: Float[Tensor, "1 hid"]) -> Float[Tensor, "1 emb"]:
+        """What it expects in the blank of the only question, from where it stands at the end of the passage."""
+        vectors = vectors_of(self.embedding, self.as_read[batch.question])
+        blank = int(batch.blank)
         before = self.before.read_on(told, vectors[:, :blank])
         after = self.after.read_on(torch.zeros_like(told), vectors[:, blank + 1 :].flip(1))
         expected: Tensor = self.expected(torch.cat([before, after], dim=-1))
         return expected
 
-    def at_blank(self, batch: Batch) -> tuple[Float[Tensor, "batch emb"], Float[Tensor, " batch"] | None]:
+    def at_blank(
+        self, batch: Batch, told: Float[Tensor, "1 hid"] | None = None
+    ) -> tuple[Float[Tensor, "batch emb"], Float[Tensor, " batch"] | None]:
         """What it expects in the blanks and, while it learns, the mean log-probability of words of the questions, the right
-        answers in them; 0 for a question that it cannot learn from."""
+        answers in them; 0 for a question that it cannot learn from.
+
+        Where it stands at the end of the only passage may be `told` (`at_end`): one question is then read on from there.
+        """
+        if told is not None and len(batch) == 1:
+            return self._at_only_blank(batch, told), None
         if not self.training:
             return self(batch, batch.question, batch.blank[:, None]).squeeze(1), None
         places = places_to_learn(batch)
