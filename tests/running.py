@@ -76,11 +76,16 @@ class Watch:
 
 
 def train_here(
-    corpus: Path, out: Path, config: Config, watch: Watch | None = None, embeddings: Path | None = None
+    corpus: Path,
+    out: Path,
+    config: Config,
+    watch: Watch | None = None,
+    embeddings: Path | None = None,
+    start: Path | None = None,
 ) -> Progress:
     """Train in this process, on the CPU."""
     here = Processes(0, 1, torch.device("cpu"))
-    return train(open_corpus(corpus), config, out, here, watch or Watch(), embeddings=embeddings)
+    return train(open_corpus(corpus), config, out, here, watch or Watch(), embeddings=embeddings, start=start)
 
 
 def call(*words: object) -> int:

@@ -52,7 +52,8 @@ def test_every_command_of_the_readme_works(folder: Path, monkeypatch: pytest.Mon
         if words[0] == "serve":
             continue  # it runs until it is stopped; tests/integration/test_serve_*.py starts it
         if words[0] == "train":
-            words += [part for setting in QUICK for part in ("--set", setting)]
+            quick = QUICK[2:] if "--from" in words else QUICK  # what it begins with says how large a reader is
+            words += [part for setting in quick for part in ("--set", setting)]
         if words[0] == "reproduce":
             words += [part for setting in (QUICK[0], QUICK[2]) for part in ("--set", setting)]
         if words[0] == "grid":

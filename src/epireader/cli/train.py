@@ -1,6 +1,6 @@
 """`epireader train`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,12 +11,19 @@ from epireader.cli.show import Advance, percent, print_json, progress_bar, say
 
 if TYPE_CHECKING:
     from epireader.evaluation.accuracy import Evaluation
+    from epireader.training.config import Config
     from epireader.training.run import Progress
 
 
 @click.command()
 @click.argument("corpus", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--preset", required=True, help="A preset's name (as-reader, cbt-ne, cnn, stanford, ...) or a TOML file.")
+@click.option("--preset", help="A preset's name (as-reader, cbt-ne, cnn, stanford, ...) or a TOML file.")
+@click.option(
+    "--from",
+    "start",
+    metavar="MODEL",
+    help="In place of a preset: a trained reader to begin with, a run or a bundled model (default), with its settings.",
+)
 @click.option(
     "--out", required=True, type=click.Path(path_type=Path), help="The run's folder; it goes on where it stopped."
 )
@@ -43,7 +50,8 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one line of JSON.")
 def train(
     corpus: Path,
-    preset: str,
+    preset: str | None,
+    start: str | None,
     out: Path,
     overrides: tuple[str, ...],
     embeddings: Path | None,
@@ -65,35 +73,59 @@ def train(
       epireader train corpora/cnn --preset stanford --embeddings glove.6B.100d.txt.xz --out runs/stanford
       epireader train corpora/cbt-cn --preset cbt-cn --seeds 7 --out runs/seven
       epireader train corpora/cbt-cn --preset cbt-cn --books corpora/books --set books.names=0 --out runs/more
+      epireader train corpora/mine --from default --set training.learning_rate=0.0003 --out runs/mine
       torchrun --nproc-per-node 2 -m epireader train corpora/cnn --preset cnn --out runs/cnn
     """
     from epireader.data.corpus import open_corpus
     from epireader.data.shelf import open_shelf
-    from epireader.training.config import load_config
+    from epireader.readers.saved import find_model
     from epireader.training.loop import train as train_reader
     from epireader.training.processes import join_processes
     from epireader.training.together import train_together
 
-    if seed is not None and seeds is not None:
-        raise click.UsageError("give either --seed or --seeds, not both")
-    if seed is not None:
-        overrides = (*overrides, f"training.seed={seed}")
-    several = {out / f"seed-{n}": load_config(preset, (*overrides, f"training.seed={n}")) for n in range(seeds or 0)}
+    refuse_contradictions(preset=preset, start=start, embeddings=embeddings, seed=seed, seeds=seeds)
+    begins = None if start is None else find_model(start)
+    overrides = overrides if seed is None else (*overrides, f"training.seed={seed}")
+    settings = {n: (*overrides, f"training.seed={n}") for n in range(seeds)} if seeds else {None: overrides}
+    configs = {n: config_for(preset, begins, given, with_books=bool(books)) for n, given in settings.items()}
     with join_processes(device) as processes:
         with on_screen(
             out, quiet=not processes.is_first, idle=f"{out} was finished before; nothing was done"
         ) as screen:
             opened, shelf = open_corpus(corpus), open_shelf(books) if books else None
-            if several:
-                trained = train_together(
-                    opened, several, out / "resume.safetensors", processes, screen, embeddings=embeddings, shelf=shelf
-                )
+            begin = {"embeddings": embeddings, "start": begins}
+            if seeds:
+                runs = {out / f"seed-{n}": config for n, config in configs.items()}
+                standing = out / "resume.safetensors"
+                trained = train_together(opened, runs, standing, processes, screen, shelf=shelf, **begin)
             else:
-                config = load_config(preset, overrides)
-                progress = train_reader(opened, config, out, processes, screen, embeddings=embeddings, shelf=shelf)
-                trained = {out: progress}
-        if not processes.is_first:
-            return
+                trained = {out: train_reader(opened, configs[None], out, processes, screen, shelf=shelf, **begin)}
+        if processes.is_first:
+            show(trained, as_json=as_json, several=bool(seeds))
+
+
+def refuse_contradictions(
+    *, preset: str | None, start: str | None, embeddings: Path | None, seed: int | None, seeds: int | None
+) -> None:
+    if seed is not None and seeds is not None:
+        raise click.UsageError("give either --seed or --seeds, not both")
+    if (preset is None) == (start is None):
+        raise click.UsageError("give either --preset or --from, which says what to begin with")
+    if start is not None and embeddings is not None:
+        raise click.UsageError("give either --embeddings or --from: a trained reader has its word vectors")
+
+
+def config_for(preset: str | None, start: Path | None, overrides: tuple[str, ...], *, with_books: bool) -> "Config":
+    """The settings of a preset, or those that the reader to begin with was trained with."""
+    from epireader.training.config import config_of_trained, load_config
+
+    if start is not None:
+        return config_of_trained(start, overrides, with_books=with_books)
+    assert preset is not None
+    return load_config(preset, overrides)
+
+
+def show(trained: Mapping[Path, "Progress"], *, as_json: bool, several: bool) -> None:
     if as_json:
         results = [as_result(run, progress) for run, progress in trained.items()]
         print_json({"runs": results} if several else results[0])

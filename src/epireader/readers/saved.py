@@ -20,6 +20,7 @@ from epireader.readers.reading import ReaderModule
 from epireader.settings import BadSetting, from_mapping, nearest
 
 FORMAT = "epireader-model"
+WEIGHTS = "model.safetensors"
 BUNDLED = Path(__file__).parent.parent / "pretrained"
 
 
@@ -98,10 +99,10 @@ def load_model(folder: Path) -> Model:
         raise BadModel(f"{folder} does not hold a reader this version knows ({error})") from None
     with torch.device("meta"), Undrawn():
         model = build_model(record["reader"], settings, vocabulary)
-    weights, _ = read_weights(folder / "model.safetensors")
+    weights, _ = read_weights(folder / WEIGHTS)
     # Copies, because the tensors of a file lie in the file.
     weights = {name: weight.to(torch.get_default_dtype(), copy=True) for name, weight in weights.items()}
-    put_weights(model.module, weights, folder / "model.safetensors", assign=True)
+    put_weights(model.module, weights, folder / WEIGHTS, assign=True)
     model.module.eval()
     return model
 

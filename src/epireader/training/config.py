@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from epireader.readers.saved import reader_settings
+from epireader.readers.saved import read_record, reader_settings
 from epireader.settings import (
     BadSetting,
     from_mapping,
@@ -165,15 +165,36 @@ def load_config(preset: str, overrides: Iterable[str] = ()) -> Config:
             raise BadSetting(f"there is no preset {preset!r}{nearest(preset, presets())}")
     values = _read(path)
     made_for = values.get("reader")
+    _override(values, overrides)
+    if made_for is not None:
+        _refuse_another_reader(preset, made_for, values["reader"])
+    return Config.from_mapping(values)
+
+
+def config_of_trained(folder: Path, overrides: Iterable[str] = (), *, with_books: bool) -> Config:
+    """The settings that the reader in a folder was trained with, but for the time it was given, with overrides on top.
+
+    Those of books are left out where none are to be read.
+    """
+    record = read_record(folder)
+    recorded = {"model": "model", "vocabulary": "vocabulary_choice", "training": "training"}
+    recorded |= {"books": "books"} if with_books else {}
+    values = {section: dict(record.get(name) or {}) for section, name in recorded.items()}
+    values["training"].pop("max_minutes", None)
+    for trace in ("path", "sha256"):  # of the books it was trained on
+        values.get("books", {}).pop(trace, None)
+    whole = {"reader": record.get("reader"), **values}
+    _override(whole, overrides)
+    return Config.from_mapping(whole)
+
+
+def _override(values: dict[str, Any], overrides: Iterable[str]) -> None:
     for override in overrides:
         section, name, value = parse_override(override)
         where = values.setdefault(section, {}) if section else values
         if not isinstance(where, dict):
             raise BadSetting(f"there is no setting {section}.{name}")
         where[name] = value
-    if made_for is not None:
-        _refuse_another_reader(preset, made_for, values["reader"])
-    return Config.from_mapping(values)
 
 
 def _read(path: Path) -> dict[str, Any]:

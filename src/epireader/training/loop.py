@@ -21,7 +21,7 @@ from epireader.data.shelf import Shelf
 from epireader.data.vocabulary import Vocabulary, most_frequent
 from epireader.evaluation.accuracy import Evaluation, evaluate
 from epireader.evaluation.predict import predict
-from epireader.readers.saved import Model, build_model
+from epireader.readers.saved import WEIGHTS, BadModel, Model, build_model, load_model, put_weights
 from epireader.settings import BadSetting
 from epireader.training.averaging import mean_weights
 from epireader.training.batches import Books, TrainingBatches, books_for
@@ -60,18 +60,19 @@ def train(
     watcher: Watcher,
     *,
     embeddings: Path | None = None,
+    start: Path | None = None,
     shelf: Shelf | None = None,
 ) -> Progress:
     """Train a reader, or go on training it, until it stops getting better on the validation questions.
 
     Where `training.max_minutes` are over before that, the progress is not `finished`: given more, the run goes on. Word
-    vectors begin as those in the file `embeddings`, where one is given. With the books of a `shelf`, the training
-    questions are made from them, not taken from the corpus.
+    vectors begin as those in the file `embeddings`, where one is given, or the whole reader as the one in the folder
+    `start`. With the books of a `shelf`, the training questions are made from them, not taken from the corpus.
     """
     settings = config.training
     set_precision(settings.precision, processes.device)
     books = books_for(config, shelf)
-    model = fresh_model(corpus, config, processes.device, shelf)
+    model = fresh_model(corpus, config, processes.device, shelf, start)
     if embeddings:
         watcher.say(give_vectors(model, embeddings).coverage)
     optimizer = make_optimizer(
@@ -80,13 +81,15 @@ def train(
     batches = TrainingBatches(corpus, model.vocabulary, settings, processes, books)
     valid = corpus.questions("valid")
     with (
-        shared_run(out, config, corpus, model, processes, embeddings, books) as run,
+        shared_run(out, config, corpus, model, processes, embeddings, start, books) as run,
         closing(Journal(run, run.load_progress(model, optimizer), processes)) as journal,
         stop_requests() as stop_requested,
     ):
         module = shared_module(model.module, processes)
         step = make_step(model, module, optimizer, batches, settings, processes)
         session = Session(model, optimizer, valid, run, journal, Clock(journal.progress.seconds), processes, watcher)
+        if start:
+            session.say_where_it_begins()
         take_epochs(session, step, batches, settings, stop_requested)
         if journal.progress.best_epoch < 0:
             # The time was over within the first epoch. What it learnt by then counts, but is not saved as progress:
@@ -158,12 +161,20 @@ class Session:
         """Ask the validation questions, and keep the reader if it is the best so far."""
         progress = self.journal.progress
         with mean_weights(self.optimizer):
-            predictions = predict([self.model], self.valid, batch_size=VALIDATION_BATCH, device=self.processes.device)
-            evaluation = evaluate(predictions, most=self.model.hypotheses)
+            evaluation = self._measured()
             if progress.is_best(evaluation.final.value):
                 self.run.save_best(self.model, {"epoch": progress.epoch, "valid_accuracy": progress.best_accuracy})
         self.journal.write_validation(evaluation)
         self.watcher.validated(progress, evaluation)
+
+    def say_where_it_begins(self) -> None:
+        """What a reader that was trained before is worth before it learns more; a run that goes on said it once."""
+        if not self.journal.progress.total_steps:
+            self.watcher.say(f"it begins with a validation accuracy of {self._measured().final.value:.2%}")
+
+    def _measured(self) -> Evaluation:
+        predictions = predict([self.model], self.valid, batch_size=VALIDATION_BATCH, device=self.processes.device)
+        return evaluate(predictions, most=self.model.hypotheses)
 
 
 class Clock:
@@ -191,10 +202,22 @@ class Clock:
         return progress
 
 
-def fresh_model(corpus: Corpus, config: Config, device: torch.device, shelf: Shelf | None = None) -> Model:
-    """A reader with first weights drawn from the seed: the same on every device."""
+def fresh_model(
+    corpus: Corpus, config: Config, device: torch.device, shelf: Shelf | None = None, start: Path | None = None
+) -> Model:
+    """A reader with first weights drawn from the seed, the same on every device; or with words and weights of the one in
+    the folder `start`."""
     torch.manual_seed(config.training.seed)
-    model = build_model(config.reader, config.model, choose_vocabulary(corpus, config.vocabulary, shelf))
+    trained = load_model(start) if start else None
+    vocabulary = trained.vocabulary if trained else choose_vocabulary(corpus, config.vocabulary, shelf)
+    model = build_model(config.reader, config.model, vocabulary)
+    if trained and start:
+        try:
+            put_weights(model.module, trained.module.state_dict(), start / WEIGHTS)
+        except BadModel as bad:
+            raise BadSetting(
+                f"{bad}; what a reader begins with says how large it is, so leave such settings alone"
+            ) from None
     model.module.to(device)
     return model
 
@@ -256,11 +279,12 @@ def shared_run(
     model: Model,
     processes: Processes,
     embeddings: Path | None,
+    start: Path | None,
     books: Books | None,
 ) -> Iterator[Run]:
     """The run's folder: the first process makes, locks and writes it, the others only read."""
     if processes.is_first:
-        with open_run(out, config, corpus, model, embeddings, books) as run:
+        with open_run(out, config, corpus, model, embeddings=embeddings, start=start, books=books) as run:
             processes.wait()
             yield run
     else:

@@ -24,7 +24,7 @@ from torch import Tensor
 from epireader import __version__
 from epireader.data.corpus import Corpus
 from epireader.files import folder_made_beside, sha256_of
-from epireader.readers.saved import Model, model_record, put_weights, read_weights, save_weights
+from epireader.readers.saved import WEIGHTS, Model, model_record, put_weights, read_weights, save_weights
 from epireader.training.batches import Books
 from epireader.training.config import Config
 from epireader.training.optimizer import restore_optimizer
@@ -80,7 +80,7 @@ class Run:
     def save_best(self, model: Model, record: Mapping[str, Any]) -> None:
         if not self.writes:
             return
-        save_weights(self.folder / "model.safetensors", model.module.state_dict(), record)
+        save_weights(self.folder / WEIGHTS, model.module.state_dict(), record)
 
     def save_progress(self, model: Model, moments: Mapping[str, Tensor], progress: Progress) -> None:
         """Keep where a run stands: the reader, what its optimizer remembers, and how far it is."""
@@ -127,16 +127,22 @@ def open_run(
     config: Config,
     corpus: Corpus,
     model: Model,
+    *,
     embeddings: Path | None = None,
+    start: Path | None = None,
     books: Books | None = None,
 ) -> Iterator[Run]:
-    """Begin a run in a new folder, or go on with the same run in its own."""
+    """Begin a run in a new folder, or go on with the same run in its own.
+
+    It is the same if it began with the same word vectors, or the same trained reader in the folder `start`.
+    """
     record = {
         **model_record(model),
         "training": asdict(config.training),
         "vocabulary_choice": asdict(config.vocabulary),
         "corpus": _traced(corpus.folder, "corpus.json", folder),
         "embeddings": embeddings and {"name": embeddings.name, "sha256": sha256_of(embeddings)},
+        "start": start and {"name": start.resolve().name, "sha256": sha256_of(start / WEIGHTS)},
         "books": books and {**_traced(books.shelf.folder, "books.json", folder), **asdict(books.settings)},
         "made_by": f"epireader {__version__}",
     }

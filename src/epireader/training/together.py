@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +47,7 @@ def train_together(
     watcher: Watcher,
     *,
     embeddings: Path | None = None,
+    start: Path | None = None,
     shelf: Shelf | None = None,
 ) -> dict[Path, Progress]:
     """Train readers that differ in their seeds alone, or go on training them, each in its own folder.
@@ -64,7 +65,7 @@ def train_together(
         )
     set_precision(settings.precision, processes.device)
     books = books_for(first, shelf)
-    models = [fresh_model(corpus, config, processes.device, shelf) for config in configs.values()]
+    models = [fresh_model(corpus, config, processes.device, shelf, start) for config in configs.values()]
     if embeddings:
         found = [give_vectors(model, embeddings) for model in models]
         watcher.say(found[0].coverage)
@@ -75,7 +76,9 @@ def train_together(
     batches = TrainingBatches(corpus, models[0].vocabulary, settings, processes, books)
     with ExitStack() as stack, stop_requests() as stop_requested:
         runs = [
-            stack.enter_context(open_run(folder, config, corpus, model, embeddings, books))
+            stack.enter_context(
+                open_run(folder, config, corpus, model, embeddings=embeddings, start=start, books=books)
+            )
             for (folder, config), model in zip(configs.items(), models, strict=True)
         ]
         kept = Standing(standing, members, optimizer)
@@ -88,6 +91,8 @@ def train_together(
             Session(model, optimizer, corpus.questions("valid"), run, journal, Clock(0.0), processes, Silent())
             for model, run, journal in zip(models, runs, journals, strict=True)
         ]
+        if start:
+            replace(sessions[0], watcher=watcher).say_where_it_begins()  # they all begin so
         take = make_joint_step(members, optimizer, batches, settings, processes.device)
         sown = [batches.sown_with(config.training.seed) for config in configs.values()]
         group = Group(sessions, sown, kept, Clock(max(progress.seconds for progress in progresses)), watcher)
