@@ -101,6 +101,12 @@ def test_a_size_cannot_be_set_and_no_run_is_made(corpus: Path, trained: Path, tm
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize("override", ["vocabulary.max_words=9", "reader=as-reader"])
+def test_what_it_is_and_which_words_it_knows_cannot_be_set(trained: Path, override: str) -> None:
+    with pytest.raises(BadSetting, match=f"{override} cannot be set here"):
+        config_of_trained(trained, [override], with_books=False)
+
+
 def test_what_to_begin_with_is_said_once(
     corpus: Path, trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -174,8 +174,14 @@ def load_config(preset: str, overrides: Iterable[str] = ()) -> Config:
 def config_of_trained(folder: Path, overrides: Iterable[str] = (), *, with_books: bool) -> Config:
     """The settings that the reader in a folder was trained with, but for the time it was given, with overrides on top.
 
-    Those of books are left out where none are to be read.
+    Those of books are left out where none are to be read. What the reader is and which words it knows cannot be changed.
     """
+    overrides = list(overrides)
+    for override in overrides:
+        if parse_override(override)[0] in ("", "vocabulary"):
+            raise BadSetting(
+                f"{override} cannot be set here: a reader that was trained before stays what it is, with its words"
+            )
     record = read_record(folder)
     recorded = {"model": "model", "vocabulary": "vocabulary_choice", "training": "training"}
     recorded |= {"books": "books"} if with_books else {}
