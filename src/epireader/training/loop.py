@@ -2,6 +2,7 @@
 
 import signal
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -173,7 +174,9 @@ class Session:
             self.watcher.say(f"it begins with a validation accuracy of {self._measured().final.value:.2%}")
 
     def _measured(self) -> Evaluation:
-        predictions = predict([self.model], self.valid, batch_size=VALIDATION_BATCH, device=self.processes.device)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "RNN module weights")  # readers trained at once have theirs side by side
+            predictions = predict([self.model], self.valid, batch_size=VALIDATION_BATCH, device=self.processes.device)
         return evaluate(predictions, most=self.model.hypotheses)
 
 

@@ -1,6 +1,5 @@
 """Training several readers at once. Each gets a run of its own; where they all stand is kept in one file beside them."""
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, replace
@@ -235,9 +234,7 @@ class Group:
     def _validate(self, settings: TrainingConfig) -> None:
         active = self.active
         for session in active:
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "RNN module weights")  # they lie apart, beside the other readers'
-                session.validate()
+            session.validate()
             session.journal.progress.end_epoch(settings.patience, settings.max_epochs)
         best = [session.journal.progress.best_accuracy for session in self._sessions]
         self._watcher.say(
