@@ -14,8 +14,8 @@ from epireader.data.example import BLANK, Example
 from epireader.data.questions import Questions, QuestionsBuilder
 from epireader.data.statistics import StatisticsCounter
 from epireader.readers.saved import Model, build_model
+from epireader.training.beginning import choose_vocabulary
 from epireader.training.config import Config
-from epireader.training.loop import choose_vocabulary
 
 DISTINCT_WORDS = 60_000
 SENTENCE_WORDS = 22

@@ -19,8 +19,9 @@ from epireader.data.vocabulary import Vocabulary
 from epireader.evaluation.predict import predict
 from epireader.readers.saved import load_model
 from epireader.training.batches import Books, TrainingBatches
+from epireader.training.beginning import fresh_model
 from epireader.training.config import BooksConfig, load_config
-from epireader.training.loop import fresh_model, seed_dropout, set_precision, train
+from epireader.training.loop import seed_dropout, set_precision, train
 from epireader.training.optimizer import make_optimizer
 from epireader.training.processes import Processes
 from epireader.training.step import GraphReplay, make_step, rounded_up

@@ -12,7 +12,7 @@ from torch import nn
 
 from epireader.data.corpus import open_corpus
 from epireader.readers import READERS
-from epireader.training.loop import fresh_model, give_vectors
+from epireader.training.beginning import fresh_model, give_vectors
 from epireader.training.run import RunRefused
 
 ONE_EPOCH = "training.max_epochs=1"

@@ -11,8 +11,8 @@ from running import Watch, as_options, call, tiny, train_here
 
 from epireader.readers.saved import find_model, load_model
 from epireader.settings import BadSetting
+from epireader.training.beginning import fresh_model
 from epireader.training.config import config_of_trained
-from epireader.training.loop import fresh_model
 from epireader.training.run import RunRefused
 
 ONE_EPOCH = "training.max_epochs=1"

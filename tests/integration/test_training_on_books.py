@@ -21,8 +21,9 @@ from epireader.data.statistics import StatisticsCounter
 from epireader.settings import BadSetting
 from epireader.text.cloze import NAME, ClozeRules, TaggedBook, clozes
 from epireader.training.batches import Books, TrainingBatches
+from epireader.training.beginning import choose_vocabulary
 from epireader.training.config import BooksConfig, Config, VocabularyConfig, load_config
-from epireader.training.loop import Interrupted, choose_vocabulary, train
+from epireader.training.loop import Interrupted, train
 from epireader.training.processes import Processes
 from epireader.training.run import Progress, RunRefused
 from epireader.training.together import train_together as train_at_once

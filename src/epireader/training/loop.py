@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -16,17 +15,15 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from epireader.data.corpus import Corpus
-from epireader.data.embeddings import WordVectors, read_vectors
 from epireader.data.questions import Questions
 from epireader.data.shelf import Shelf
-from epireader.data.vocabulary import Vocabulary, most_frequent
 from epireader.evaluation.accuracy import Evaluation, evaluate
 from epireader.evaluation.predict import predict
-from epireader.readers.saved import WEIGHTS, BadModel, Model, build_model, load_model, put_weights
-from epireader.settings import BadSetting
+from epireader.readers.saved import Model
 from epireader.training.averaging import mean_weights
 from epireader.training.batches import Books, TrainingBatches, books_for
-from epireader.training.config import Config, TrainingConfig, VocabularyConfig
+from epireader.training.beginning import fresh_model, give_vectors
+from epireader.training.config import Config, TrainingConfig
 from epireader.training.journal import Journal
 from epireader.training.optimizer import make_optimizer, optimizer_tensors
 from epireader.training.processes import Processes
@@ -203,50 +200,6 @@ class Clock:
         self._saved = time.monotonic()
         progress.seconds = self.seconds()
         return progress
-
-
-def fresh_model(
-    corpus: Corpus, config: Config, device: torch.device, shelf: Shelf | None = None, start: Path | None = None
-) -> Model:
-    """A reader with first weights drawn from the seed, the same on every device; or with words and weights of the one in
-    the folder `start`."""
-    torch.manual_seed(config.training.seed)
-    trained = load_model(start) if start else None
-    vocabulary = trained.vocabulary if trained else choose_vocabulary(corpus, config.vocabulary, shelf)
-    model = build_model(config.reader, config.model, vocabulary)
-    if trained and start:
-        try:
-            put_weights(model.module, trained.module.state_dict(), start / WEIGHTS)
-        except BadModel as bad:
-            raise BadSetting(
-                f"{bad}; what a reader begins with says how large it is, so leave such settings alone"
-            ) from None
-    model.module.to(device)
-    return model
-
-
-def give_vectors(model: Model, path: Path) -> WordVectors:
-    """Let word vectors begin as those in a file; a word it does not have keeps its random start."""
-    embedding = getattr(model.module, "embedding", None)
-    if not isinstance(embedding, nn.Embedding):
-        raise BadSetting(f"the reader {model.reader} has no word vectors that --embeddings could begin with")
-    found = read_vectors(path, model.vocabulary, embedding.embedding_dim)
-    with torch.no_grad():
-        embedding.weight[found.ids.to(embedding.weight.device)] = found.vectors.to(embedding.weight)
-    return found
-
-
-def choose_vocabulary(corpus: Corpus, settings: VocabularyConfig, shelf: Shelf | None = None) -> Vocabulary:
-    """The words of the training questions, and of the books where there are some, that get vectors of their own."""
-    texts: list[Shelf | Questions] = [shelf] if shelf else []
-    if not shelf or "train" in corpus.splits:
-        texts.append(corpus.questions("train"))
-    counts: dict[str, int] = {}
-    for word, count in chain.from_iterable(text.word_counts() for text in texts):
-        key = word.lower() if settings.lowercase else word
-        counts[key] = counts.get(key, 0) + count
-    words = most_frequent(counts.items(), min_count=settings.min_count, max_words=settings.max_words or None)
-    return Vocabulary(words, settings.strangers, settings.lowercase, settings.rename_entities)
 
 
 def seed_dropout(seed: int, step: int, processes: Processes) -> None:

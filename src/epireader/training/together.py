@@ -16,6 +16,7 @@ from epireader.readers import READERS
 from epireader.readers.saved import read_weights, save_weights
 from epireader.settings import BadSetting
 from epireader.training.batches import TrainingBatches, books_for
+from epireader.training.beginning import fresh_model, give_vectors
 from epireader.training.config import Config, TrainingConfig
 from epireader.training.journal import Journal
 from epireader.training.loop import (
@@ -23,8 +24,6 @@ from epireader.training.loop import (
     Interrupted,
     Session,
     Watcher,
-    fresh_model,
-    give_vectors,
     seed_dropout,
     set_precision,
     stop_requests,

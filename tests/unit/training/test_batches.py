@@ -13,8 +13,8 @@ from epireader.data.corpus import BadCorpus, Corpus
 from epireader.data.vocabulary import BLANK_ID, FIRST_STRANGER_ID, PAD_ID
 from epireader.settings import BadSetting
 from epireader.training.batches import TrainingBatches
+from epireader.training.beginning import choose_vocabulary
 from epireader.training.config import TrainingConfig, VocabularyConfig
-from epireader.training.loop import choose_vocabulary
 from epireader.training.processes import Processes
 
 

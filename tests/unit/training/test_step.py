@@ -12,7 +12,7 @@ from epireader.data.corpus import Corpus
 from epireader.data.questions import Shape
 from epireader.readers.saved import Model
 from epireader.training.batches import TrainingBatches
-from epireader.training.loop import fresh_model
+from epireader.training.beginning import fresh_model
 from epireader.training.optimizer import regularised
 from epireader.training.processes import Processes
 from epireader.training.step import Step, loss_of, make_step, places, rounded_up
