@@ -202,7 +202,9 @@ def test_requests_at_the_same_time_do_not_mix(app: Any) -> None:
 
         async with client_of(app) as client:
             requests = [
-                client.post("/v1/answer", json={"passage": stories[n % len(stories)].text, "question": f"XXXXX {n}.", "top": 1})
+                client.post(
+                    "/v1/answer", json={"passage": stories[n % len(stories)].text, "question": f"XXXXX {n}.", "top": 1}
+                )
                 for n in range(40)
             ]
             return await asyncio.gather(*requests)
