@@ -11,7 +11,7 @@ HELD_OUT = ("glass-pear", "pumpkin-trial", "school-on-wheels", "train-to-skellab
 """Stories written after the model was trained: nothing about it was chosen with their questions in view."""
 
 
-@pytest.mark.parametrize(("held_out", "asked", "least_right"), [(False, 80, 38), (True, 40, 9)])
+@pytest.mark.parametrize(("held_out", "asked", "least_right"), [(False, 80, 38), (True, 40, 11)])
 def test_the_default_model_answers_as_many_questions_about_the_bundled_stories_as_it_did(
     held_out: bool, asked: int, least_right: int
 ) -> None:
