@@ -216,7 +216,8 @@ def test_members_without_evidence_have_no_part_in_it(work: Path) -> None:
 
 
 def test_grid_trains_every_point_once_and_ranks_them(work: Path, tmp_path: Path, capsys: Captured) -> None:
-    settings = [word for word in as_options("as-reader", "training.max_epochs=1") if "=" in word]
+    first_weights = ("model.initial_range=0.1", "model.orthogonal=true")  # the preset's, which this one must have too
+    settings = [word for word in as_options("as-reader", "training.max_epochs=1", *first_weights) if "=" in word]
     preset = tmp_path / "tiny.toml"
     sections = {
         name: [line.split(".", 1)[1] for line in settings if line.startswith(name)] for name in ("model", "training")

@@ -22,6 +22,7 @@ from epireader.training.config import load_config
 LEARNS = {
     "as-reader": [
         "model.embedding_dim=32", "model.hidden_dim=32", "training.learning_rate=0.02", "training.clip_norm=1",
+        "model.initial_range=0.05", "model.orthogonal=false",  # with the preset's it has learnt it after one epoch
     ],
     "cbt-ne": [
         "model.embedding_dim=32", "model.hidden_dim=32", "model.filters=8", "model.reasoner_hidden_dim=16",

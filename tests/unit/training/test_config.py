@@ -49,7 +49,7 @@ def test_every_preset_loads_and_knows_its_reader() -> None:
 
 def test_the_as_reader_is_taught_as_its_authors_taught_it() -> None:
     config = load_config("as-reader")
-    assert config.model == AttentionSumConfig(embedding_dim=256, hidden_dim=128)
+    assert config.model == AttentionSumConfig(embedding_dim=256, hidden_dim=128, initial_range=0.1, orthogonal=True)
     training = config.training
     assert (training.learning_rate, training.batch_size, training.patience) == (0.001, 32, 2)
     assert (training.clip_norm, training.l2, training.read_ahead) == (10.0, 0.0, 10)
