@@ -10,18 +10,26 @@ from typing import Any
 import torch
 
 MEAN = "mean"
+COUNTED = "counted"
+"""What all steps count together, the last one 1; it is kept with the first of the weights."""
 
 
 def keep_means(optimizer: torch.optim.Optimizer, decay: float) -> None:
-    """From now on, after every step, each weight's mean moves towards it: what it was counts `decay` times as much."""
+    """From now on each weight's mean over the steps is kept: a step counts `decay` times as much as the one after it."""
 
     @torch.no_grad()
     def follow(*_: Any) -> None:
         weights = [weight for group in optimizer.param_groups for weight in group["params"]]
-        for weight in weights:
-            if MEAN not in optimizer.state[weight]:
-                optimizer.state[weight][MEAN] = weight.detach().clone()
-        torch._foreach_lerp_([optimizer.state[weight][MEAN] for weight in weights], weights, 1.0 - decay)
+        memories = [optimizer.state[weight] for weight in weights]
+        if COUNTED not in memories[0]:
+            memories[0][COUNTED] = weights[0].new_zeros(())
+            for memory, weight in zip(memories, weights, strict=True):
+                memory[MEAN] = torch.zeros_like(weight)
+        means, counted = [memory[MEAN] for memory in memories], memories[0][COUNTED]
+        counted.mul_(decay).add_(1)
+        moves = torch._foreach_sub(weights, means)
+        torch._foreach_mul_(moves, counted.reciprocal())
+        torch._foreach_add_(means, moves)
 
     optimizer.register_step_post_hook(follow)
 

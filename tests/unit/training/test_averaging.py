@@ -23,14 +23,21 @@ def test_each_step_counts_a_little_less_than_the_one_after_it(kind: str) -> None
     weight = nn.Parameter(torch.tensor([1.0, 3.0]))
     optimizer = make_optimizer([weight], 0.1, kind, average=0.75)
     seen = taught(optimizer, weight, 4)
-    mean = seen[0]
-    for value in seen[1:]:
-        mean = 0.75 * mean + 0.25 * value
+    counts = [0.75**3, 0.75**2, 0.75, 1.0]
+    mean = sum(count * value for count, value in zip(counts, seen, strict=True)) / sum(counts)
     place = weight.data_ptr()
     with mean_weights(optimizer):
         torch.testing.assert_close(weight.detach(), mean)
         assert weight.data_ptr() == place, "recorded steps know a weight by its place"
     assert torch.equal(weight.detach(), seen[-1])
+
+
+def test_after_a_few_steps_a_slow_mean_is_that_of_those_few() -> None:
+    weight = nn.Parameter(torch.tensor([1.0, 3.0]))
+    optimizer = make_optimizer([weight], 0.1, average=0.9995)
+    seen = taught(optimizer, weight, 3)
+    with mean_weights(optimizer):
+        torch.testing.assert_close(weight.detach(), torch.stack(seen).mean(dim=0), rtol=0, atol=2e-4)
 
 
 def test_a_reader_gets_its_own_weights_back_when_something_fails() -> None:
