@@ -154,7 +154,8 @@ def free_port() -> int:
 
 def saved_progress(run: Path) -> dict[str, Any]:
     """Where a run stood when it last saved itself."""
-    with safe_open(run / "resume.safetensors", framework="pt") as file:
+    # Torch would open it once more, and might find the next one in its place, of another size.
+    with safe_open(run / "resume.safetensors", framework="np") as file:
         return dict(json.loads(file.metadata()["record"])["progress"])
 
 

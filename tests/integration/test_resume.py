@@ -249,6 +249,7 @@ def test_the_command_is_killed_and_interrupted_and_goes_on(tmp_path: Path, capfd
         ) as started:  # fmt: skip
             wait_for(run, steps + 3)
             if number == signal.SIGKILL:
+                started.send_signal(signal.SIGSTOP)  # it must not be done before it is asked who else is training here
                 assert call(*often) == 1
                 refused = f"epireader: another process is training in {run}; wait for it or give another --out\n"
                 assert capfd.readouterr() == ("", refused)
