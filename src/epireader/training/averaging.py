@@ -10,25 +10,31 @@ from typing import Any
 import torch
 
 MEAN = "mean"
-COUNTED = "counted"
-"""What all steps count together, the last one 1; it is kept with the first of the weights."""
+STEPS = "steps_in_mean"
+"""How many steps the means are of; it is kept with the first of the weights."""
+
+LAST_PART = 10
+"""However slow a mean is, it is of about the last tenth of the steps: earlier ones know too little."""
 
 
 def keep_means(optimizer: torch.optim.Optimizer, decay: float) -> None:
-    """From now on each weight's mean over the steps is kept: a step counts `decay` times as much as the one after it."""
+    """From now on, after every step, each weight's mean moves towards it: what it was counts `decay` times as much.
+
+    While there are fewer steps than that needs, it counts less (`LAST_PART`).
+    """
 
     @torch.no_grad()
     def follow(*_: Any) -> None:
         weights = [weight for group in optimizer.param_groups for weight in group["params"]]
         memories = [optimizer.state[weight] for weight in weights]
-        if COUNTED not in memories[0]:
-            memories[0][COUNTED] = weights[0].new_zeros(())
+        if STEPS not in memories[0]:
+            memories[0][STEPS] = weights[0].new_zeros(())
             for memory, weight in zip(memories, weights, strict=True):
-                memory[MEAN] = torch.zeros_like(weight)
-        means, counted = [memory[MEAN] for memory in memories], memories[0][COUNTED]
-        counted.mul_(decay).add_(1)
+                memory.setdefault(MEAN, torch.zeros_like(weight))
+        means, steps = [memory[MEAN] for memory in memories], memories[0][STEPS]
+        steps += 1
         moves = torch._foreach_sub(weights, means)
-        torch._foreach_mul_(moves, counted.reciprocal())
+        torch._foreach_mul_(moves, (LAST_PART / (LAST_PART - 1 + steps)).clamp(min=1.0 - decay))
         torch._foreach_add_(means, moves)
 
     optimizer.register_step_post_hook(follow)
