@@ -18,6 +18,7 @@ from epireader.data.questions import QuestionsBuilder
 from epireader.data.vocabulary import Vocabulary
 from epireader.evaluation.predict import predict
 from epireader.readers.saved import load_model
+from epireader.training.averaging import mean_weights
 from epireader.training.batches import Books, TrainingBatches
 from epireader.training.beginning import fresh_model
 from epireader.training.config import BooksConfig, load_config
@@ -36,12 +37,12 @@ PRESETS = ["as-reader", "cbt-ne", "attentive", "impatient", "deep-lstm"]
 
 
 def trained_weights(corpus: Corpus, preset: str, device: str, *, replay: bool) -> dict[str, torch.Tensor]:
-    """The weights after some epochs, validation between them as in a real run."""
+    """The weights after some epochs, validation between them as in a real run, and their means over the steps."""
     config = load_config(preset, SMALL)
     processes = Processes(0, 1, torch.device(device))
     set_precision("fp32", processes.device)
     model = fresh_model(corpus, config, processes.device)
-    optimizer = make_optimizer(model.module.parameters(), 1e-3, config.training.optimizer)
+    optimizer = make_optimizer(model.module.parameters(), 1e-3, config.training.optimizer, average=0.9)
     batches = TrainingBatches(corpus, model.vocabulary, config.training, processes)
     step = make_step(model, model.module, optimizer, batches, config.training, processes)
     assert isinstance(step._take, GraphReplay) == (device == "cuda")
@@ -55,7 +56,10 @@ def trained_weights(corpus: Corpus, preset: str, device: str, *, replay: bool) -
             losses = step(rows, epoch)
         assert all(value.isfinite() for value in losses.values())
         predict([model], corpus.questions("valid"), device=device)
-    return {name: tensor.detach().cpu() for name, tensor in model.module.state_dict().items()}
+    weights = {name: tensor.to("cpu", copy=True) for name, tensor in model.module.state_dict().items()}
+    with mean_weights(optimizer):
+        means = {f"mean of {name}": tensor.to("cpu", copy=True) for name, tensor in model.module.state_dict().items()}
+    return weights | means
 
 
 @pytest.mark.parametrize("preset", [*PRESETS, "stanford"])
