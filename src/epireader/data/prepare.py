@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from epireader import __version__
+from epireader.data.cbt import kind_of
 from epireader.data.corpus import Corpus, CorpusRecord, SourceRecord, choose_split, is_corpus, open_corpus, write_corpus
 from epireader.data.example import BadExample
 from epireader.data.loading import SENTENCE_LIMIT, read_examples
@@ -88,6 +89,7 @@ def open_questions(
     """The questions of a prepared corpus, or of any file, folder or archive, which is then read into memory."""
     if is_corpus(source):
         corpus = open_corpus(source)
+        _refuse_other_kinds(corpus, kind)
         return corpus.questions(choose_split(corpus.splits, split, source))
     builders: dict[str, QuestionsBuilder] = {}
     for found, example in read_examples(source, kind=kind, on_bad=skipped):
@@ -95,6 +97,17 @@ def open_questions(
     if not builders:
         raise ValueError(f"{source} has no questions that can be read")
     return builders[choose_split(builders, split, source)].build()
+
+
+def _refuse_other_kinds(corpus: Corpus, kind: str | None) -> None:
+    """A corpus does not say of which kind each of its questions is: it can only be asked for one if it has no other."""
+    prepared_with = corpus.record.options.get("kind")
+    kinds = {prepared_with} if prepared_with else {kind_of(source.name) for source in corpus.record.sources}
+    if kind and kinds != {kind}:
+        raise ValueError(
+            f"{corpus.folder} was not prepared from CBT questions of kind {kind} alone, and a prepared corpus does not say"
+            " of which kind each question is; leave out --kind, or name the question files"
+        )
 
 
 def source_record(source: Path) -> SourceRecord:

@@ -52,6 +52,23 @@ def test_a_corpus_holds_the_same_questions_as_its_source(tmp_path: Path) -> None
     assert [mapped.example(n) for n in range(len(mapped))] == [direct.example(n) for n in range(len(direct))]
 
 
+@pytest.mark.parametrize(
+    ("others", "options", "kind"),
+    [([], PrepareOptions(), "CN"), ([], PrepareOptions(kind="CN"), "CN"), (["mine.jsonl"], PrepareOptions(), None)],
+)
+def test_a_corpus_is_asked_for_a_kind_only_if_it_has_no_other(
+    tmp_path: Path, others: list[str], options: PrepareOptions, kind: str | None
+) -> None:
+    sources = [CBT, *(jsonl(tmp_path / name, asked("Ann")) for name in others)]
+    folder = prepare(sources, tmp_path / "corpus", options).folder
+    for wanted in ("CN", "NE"):
+        if wanted == kind:
+            assert len(open_questions(folder, split="valid", kind=wanted))
+        else:
+            with pytest.raises(ValueError, match=f"questions of kind {wanted} alone.* leave out --kind"):
+                open_questions(folder, split="valid", kind=wanted)
+
+
 def test_checksums_sizes_options_counts_and_the_version_are_recorded(tmp_path: Path) -> None:
     corpus = prepare([CBT, FIXTURES / "cnn"], tmp_path / "corpus", PrepareOptions(sentence_limit=7))
     cbt, cnn = corpus.record.sources
