@@ -100,13 +100,13 @@ def open_questions(
 
 
 def _refuse_other_kinds(corpus: Corpus, kind: str | None) -> None:
-    """A corpus does not say of which kind each of its questions is: it can only be asked for one if it has no other."""
+    """A corpus does not say of which kind each of its questions is: it can be asked for one if it is known to have no other."""
     prepared_with = corpus.record.options.get("kind")
     kinds = {prepared_with} if prepared_with else {kind_of(source.name) for source in corpus.record.sources}
     if kind and kinds != {kind}:
         raise ValueError(
-            f"{corpus.folder} was not prepared from CBT questions of kind {kind} alone, and a prepared corpus does not say"
-            " of which kind each question is; leave out --kind, or name the question files"
+            f"{corpus.folder} does not say that all of its questions are of kind {kind}; leave out --kind, or name the"
+            " question files themselves"
         )
 
 

@@ -14,7 +14,7 @@ STEPS = "steps_in_mean"
 """How many steps the means are of; it is kept with the first of the weights."""
 
 LAST_PART = 10
-"""However slow a mean is, it is of about the last tenth of the steps: earlier ones know too little."""
+"""However slow a mean is, it lags no more than about a tenth of the steps behind: earlier weights know too little."""
 
 
 def keep_means(optimizer: torch.optim.Optimizer, decay: float) -> None:
@@ -30,7 +30,7 @@ def keep_means(optimizer: torch.optim.Optimizer, decay: float) -> None:
         if STEPS not in memories[0]:
             memories[0][STEPS] = weights[0].new_zeros(())
             for memory, weight in zip(memories, weights, strict=True):
-                memory.setdefault(MEAN, torch.zeros_like(weight))
+                memory[MEAN] = torch.zeros_like(weight)
         means, steps = [memory[MEAN] for memory in memories], memories[0][STEPS]
         steps += 1
         moves = torch._foreach_sub(weights, means)

@@ -53,8 +53,8 @@ class TrainingConfig:
     clip_norm: float = 0.0
     """Gradients longer than this are shortened to it; 0: never."""
     average: float = 0.0
-    """Ask and keep the mean of the weights over the steps, each step counting this much of the one after it, and steps before the
-    last tenth or so next to nothing; 0: do not."""
+    """Ask and keep the mean of the weights over the steps, each step counting this much of the one after it, or less
+    while few have been taken; 0: do not."""
     patience: int = 2
     """Stop after so many epochs without a gain on the validation questions."""
     max_epochs: int = 20

@@ -53,19 +53,23 @@ def test_a_corpus_holds_the_same_questions_as_its_source(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("others", "options", "kind"),
-    [([], PrepareOptions(), "CN"), ([], PrepareOptions(kind="CN"), "CN"), (["mine.jsonl"], PrepareOptions(), None)],
+    ("source", "others", "prepared_with", "kind"),
+    [
+        (CBT, [], None, "CN"),
+        (FIXTURES, [], "CN", "CN"),
+        (CBT, ["mine.jsonl"], None, None),
+    ],
 )
 def test_a_corpus_is_asked_for_a_kind_only_if_it_has_no_other(
-    tmp_path: Path, others: list[str], options: PrepareOptions, kind: str | None
+    tmp_path: Path, source: Path, others: list[str], prepared_with: str | None, kind: str | None
 ) -> None:
-    sources = [CBT, *(jsonl(tmp_path / name, asked("Ann")) for name in others)]
-    folder = prepare(sources, tmp_path / "corpus", options).folder
+    sources = [source, *(jsonl(tmp_path / name, asked("Ann")) for name in others)]
+    folder = prepare(sources, tmp_path / "corpus", PrepareOptions(kind=prepared_with)).folder
     for wanted in ("CN", "NE"):
         if wanted == kind:
             assert len(open_questions(folder, split="valid", kind=wanted))
         else:
-            with pytest.raises(ValueError, match=f"questions of kind {wanted} alone.* leave out --kind"):
+            with pytest.raises(ValueError, match=f"all of its questions are of kind {wanted}; leave out --kind"):
                 open_questions(folder, split="valid", kind=wanted)
 
 

@@ -40,7 +40,7 @@ def test_the_mean_is_the_one_defined(kind: str, decay: float, steps: int) -> Non
 
 
 @pytest.mark.parametrize("steps", [20, 200, 2000])
-def test_a_slow_mean_is_of_about_the_last_tenth_of_the_steps(steps: int) -> None:
+def test_a_slow_mean_lags_about_a_tenth_of_the_steps_behind(steps: int) -> None:
     weight = nn.Parameter(torch.zeros(1))
     optimizer = make_optimizer([weight], 1.0, "sgd", average=0.9999)
     for _ in range(steps):  # the weight is the number of the step
