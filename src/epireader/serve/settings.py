@@ -26,7 +26,9 @@ class ServeSettings:
     candidate_characters: int = _setting(100, "The longest candidate.")
     queue: int = _setting(128, "How many requests may be at hand; more are answered with 503.")
     batch: int = _setting(32, "How many requests are taken from the queue at once.")
-    cache_words: int = _setting(100_000, "How much of the passages read is kept, in words (about 1 KB each).")
+    cache_words: int = _setting(
+        100_000, "How much of the passages read is kept, in words (about 3 KB each with the bundled model)."
+    )
     threads: int = _setting(1, "Processor threads of the model.")
     body_seconds: int = _setting(10, "How long the body of a request may take to arrive.")
     shutdown_seconds: int = _setting(30, "How long requests that were begun may take to finish at shutdown.")
