@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -192,6 +193,21 @@ def test_the_docs_describe_every_address_of_the_api(app: Any) -> None:
     paths = call(app, "GET", "/openapi.json").json()["paths"]
     assert set(paths) == {"/v1/answer", "/v1/answers", "/v1/read", "/v1/models", "/v1/stories", "/healthz"}
     assert "HTTPValidationError" not in json.dumps(paths)
+
+
+def test_the_example_in_the_docs_is_what_the_bundled_model_answers(app: Any) -> None:
+    page = (Path(__file__).parents[2] / "docs/serving.md").read_text(encoding="utf-8")
+    sent, shown = (
+        json.loads(text) for text in re.findall(r"(?:-d '|```json\n)(\{.*?\})(?:'\n|\n)```", page, re.DOTALL)
+    )
+    given = call(app, "POST", "/v1/answer", sent).json()
+    (answer,), (as_shown,) = given.pop("answers"), shown.pop("answers")
+    assert answer.pop("evidence") == pytest.approx(as_shown.pop("evidence"), abs=0.01)
+    assert answer.pop("mentions") == as_shown.pop("mentions")
+    assert answer == pytest.approx(as_shown, abs=0.01)
+    for name in ("attention", "words"):
+        assert shown.pop(name) == [pytest.approx(given.pop(name)[0], abs=0.01), "..."]
+    assert given == shown
 
 
 def test_requests_at_the_same_time_do_not_mix(app: Any) -> None:
