@@ -29,8 +29,9 @@ def compare(
     """Test every pair of readers on the same questions.
 
     A RUN is a run, an ensemble, `default`, a floor (`most-frequent`, `last-mentioned`, `random`), a .jsonl file that
-    `evaluate --predictions` wrote, or a folder of runs that `train --seeds` made: then the mean over its seeds counts. Single
-    readers are compared by McNemar's exact test, means by the signs of the questions' differences.
+    `evaluate --predictions` wrote, or a folder of runs that `train --seeds` made: then the mean over its seeds counts.
+    Single readers are compared by McNemar's exact test, means by an exact test over the signs of the questions'
+    differences.
 
     \b
     Examples:

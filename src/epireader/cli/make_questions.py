@@ -34,8 +34,8 @@ _NEW_FILE = click.Path(dir_okay=False, path_type=Path)
               help="How to write them.  [default: jsonl if OUT ends in .jsonl, otherwise cbt]")  # fmt: skip
 @click.option("--html", type=_NEW_FILE, help="Write them as pages to print, too, with the answers on the last sheet.")
 @click.option("--kinds", type=_FILE,
-              help="A file with a letter for every word of BOOK, which then is one sentence a line, in words.")  # fmt: skip
-@click.option("--force", is_flag=True, help="Write over files that exist.")
+              help="A letter for every word of BOOK, which then has one sentence a line, its words separated by spaces.")  # fmt: skip
+@click.option("--force", is_flag=True, help="Overwrite files that exist.")
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as one line of JSON.")
 def make_questions(
     book: Path,
@@ -51,8 +51,8 @@ def make_questions(
 ) -> None:
     """Make cloze questions from a plain text by the rules of the Children's Book Test.
 
-    Twenty sentences are the passage, the next is the question with one word left out, and ten words of the passage
-    are offered in its place. Names are found by a built-in rule; nouns by spaCy, which must be installed.
+    Twenty sentences are the passage, the next is the question with one word left out, and up to ten words of the
+    passage are offered in its place. Names are found by a built-in rule; nouns by spaCy, which must be installed.
 
     \b
     Examples:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.option(
     "--split",
     type=click.Choice(["train", "valid", "test"]),
-    help="Put every question there, whatever its file is called.",
+    help="Put every question into this split, whatever its file is called.",
 )
 @click.option(
     "--sentence-limit", type=click.IntRange(min=1), help="Cut sentences of more words than this.  [default: 100]"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @click.argument("runs", nargs=-1, required=True, metavar="RUN... [QUESTIONS]")
 @click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="Where the page goes.")
 @click.option(
-    "--png", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER", help="Put every picture here, too."
+    "--png", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER", help="Also put every picture here."
 )
 @click.option(
     "--split",

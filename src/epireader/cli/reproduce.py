@@ -39,7 +39,9 @@ class RowsFailed(ValueError):
 @click.option(
     "--set", "overrides", multiple=True, metavar="SECTION.NAME=VALUE", help="Change a setting of every reader."
 )
-@click.option("--minutes", default=0.0, type=click.FloatRange(min=0), help="Most time to train one reader.")
+@click.option(
+    "--minutes", default=0.0, type=click.FloatRange(min=0), help="The longest time to train one reader, in minutes."
+)
 @click.option(
     "--embeddings",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -51,8 +53,12 @@ class RowsFailed(ValueError):
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Prepared books to make the training questions from, as in `train`; such rows stand apart.",
 )
-@click.option("--together", is_flag=True, help="Train all seeds of a reader at once: on a GPU, little longer than one.")
-@click.option("--ensemble", is_flag=True, help="Measure all seeds of a reader as one, too: the mean of what they say.")
+@click.option(
+    "--together", is_flag=True, help="Train all seeds of a reader at once, which a GPU does sooner than one by one."
+)
+@click.option(
+    "--ensemble", is_flag=True, help="Also measure all seeds of a reader as one: the mean of their probabilities."
+)
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:N.")
 def reproduce(
     corpora: tuple[Path, ...],
@@ -71,8 +77,8 @@ def reproduce(
     """Train every reader of the paper's comparison on each prepared CORPUS, and measure it.
 
     Every reader has its own preset. Its best epoch is chosen on the validation questions, then the test questions are
-    asked once. Each result is a line of OUT/results.jsonl. Lines that are there are not made again, and a run that was
-    stopped goes on: give the same command until all is done. `epireader table OUT` shows the table.
+    asked once. Each result is a line of OUT/results.jsonl. Lines that are already there are not made again, and a run
+    that was stopped goes on: give the same command until all is done. `epireader table OUT` shows the table.
 
     \b
     Examples:

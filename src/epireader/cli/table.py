@@ -25,7 +25,7 @@ GLUE = "\N{NO-BREAK SPACE}"
 @click.option("--markdown", is_flag=True, help="Print it as Markdown.")
 @click.option("--json", "as_json", is_flag=True, help="Print it as one line of JSON.")
 @click.option(
-    "--png", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Draw it for a slide, too."
+    "--png", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Also draw it, for a slide."
 )
 def table(results: tuple[Path, ...], markdown: bool, as_json: bool, png: Path | None) -> None:
     """Show the paper's Table 2 with the figures measured here beside the published ones.

@@ -9,7 +9,7 @@ import click
 @click.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path))
 def tokenize(file: Path) -> None:
-    """Print FILE (- for standard input) one sentence a line, words apart by spaces: the form of CBT's raw books.
+    """Print FILE (- for standard input) one sentence a line, its words separated by spaces: the form of CBT's raw books.
 
     \b
     Example:

@@ -24,7 +24,7 @@ class ServeSettings:
     question_characters: int = _setting(2_000, "The longest question.")
     candidates: int = _setting(500, "The most candidates for a question.")
     candidate_characters: int = _setting(100, "The longest candidate.")
-    queue: int = _setting(128, "How many requests may be at hand; more are answered with 503.")
+    queue: int = _setting(128, "How many requests may wait or be answered at once; more get a 503.")
     batch: int = _setting(32, "How many requests are taken from the queue at once.")
     cache_words: int = _setting(
         100_000, "How much of the passages read is kept, in words (about 3 KB each with the bundled model)."

@@ -1,7 +1,7 @@
 """Several readers that differ in nothing but their seeds, as one: every weight of all of them in one tensor.
 
-A recurrence is a chain of small steps that leaves most of a GPU idle, so seven readers take little longer than one. What
-each of them computes is what it would compute alone, up to rounding.
+A recurrence is a chain of small steps that leaves most of a GPU idle, so seven readers take only two to four times as
+long as one (docs/performance.md). What each of them computes is what it would compute alone, up to rounding.
 """
 
 from collections.abc import Mapping, Sequence
