@@ -117,8 +117,13 @@ def _format_of(file: TextFile) -> _Read | None:
 
 def split_named(name: str) -> Split:
     """The split that a file's name says it belongs to."""
-    found = {_SPLITS[word] for word in re.split("[^a-z]+", name.lower()) if word in _SPLITS}
+    found = splits_named(name)
     return found.pop() if len(found) == 1 else "all"
+
+
+def splits_named(name: str) -> set[Split]:
+    """Every split that has a word in a file's name."""
+    return {_SPLITS[word] for word in re.split("[^a-z]+", name.lower()) if word in _SPLITS}
 
 
 def _split_of(name: str, read: _Read) -> Split:

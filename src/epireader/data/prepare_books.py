@@ -12,7 +12,7 @@ from epireader import __version__
 from epireader.data.books import tagged_books
 from epireader.data.corpus import SourceRecord
 from epireader.data.example import BLANK, BadExample
-from epireader.data.loading import SENTENCE_LIMIT, split_named
+from epireader.data.loading import SENTENCE_LIMIT, splits_named
 from epireader.data.prepare import source_record
 from epireader.data.questions import LEXICON_START, Lexicon
 from epireader.data.ragged import Ragged
@@ -53,9 +53,9 @@ def pairs_of(sources: Iterable[Path]) -> list[tuple[Path, Path]]:
     pairs = [pair for source in sources for pair in (_in_folder(source) if source.is_dir() else [_with_kinds(source)])]
     seen: set[Path] = set()
     for text, _ in pairs:
-        if (split := split_named(text.name)) in ("valid", "test"):
+        if held_out := splits_named(text.name) & {"valid", "test"}:
             raise ValueError(
-                f"{text} is called {split}, and what a reader is measured on is never trained on;"
+                f"{text} is called {' and '.join(sorted(held_out))}, and what a reader is measured on is never trained on;"
                 " name the files to take, or rename this one"
             )
         if text.resolve() in seen:

@@ -100,7 +100,9 @@ def test_packed_books_and_folders_are_read(source: Path, tmp_path: Path) -> None
     assert packed.marks.equal(plain.marks)
 
 
-@pytest.mark.parametrize("name", ["cbt_valid.txt", "cbt_test.txt", "My-Validation-books.txt"])
+@pytest.mark.parametrize(
+    "name", ["cbt_valid.txt", "cbt_test.txt", "My-Validation-books.txt", "train_and_valid.txt", "dev-test.txt"]
+)
 def test_books_that_readers_are_measured_on_are_refused(tmp_path: Path, name: str) -> None:
     write_books(tmp_path / "cbt_train.txt", BOOKS[:1])
     held_out = write_books(tmp_path / name, BOOKS[1:])
