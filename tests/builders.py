@@ -1,6 +1,8 @@
 """Small things for tests: examples, vocabularies, batches, readers."""
 
-from collections.abc import Sequence
+import resource
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -163,3 +165,14 @@ def write_books(path: Path, books: Sequence[TaggedBook]) -> Path:
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     path.with_name(f"{path.stem}.kinds.txt").write_text("".join(f"{line}\n" for line in kinds), encoding="utf-8")
     return path
+
+
+@contextmanager
+def small_disk(largest: int = 100) -> Iterator[None]:
+    """Here no file can grow beyond so many bytes."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (largest, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)

@@ -13,6 +13,7 @@ from typing import Any
 
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
+from torch import Tensor
 
 from epireader.data.known_sets import set_name
 from epireader.data.questions import LEXICON_START, Questions, QuestionsBuilder
@@ -148,9 +149,16 @@ def write_corpus(folder: Path, builders: dict[str, QuestionsBuilder], record: Co
         for name in _RAGGED:
             ragged = getattr(questions, name)
             columns |= {f"{name}.values": ragged.values, f"{name}.offsets": ragged.offsets}
-        save_file(columns, folder / f"{split}.safetensors")
+        write_columns(columns, folder / f"{split}.safetensors")
     write_lexicon(folder, words)
     (folder / "corpus.json").write_text(json.dumps(asdict(record), indent=2) + "\n", encoding="utf-8")
+
+
+def write_columns(columns: dict[str, Tensor], path: Path) -> None:
+    try:
+        save_file(columns, path)
+    except SafetensorError as error:  # a full disk, too, is told so
+        raise OSError(f"cannot write {path.name}: {error}") from None
 
 
 def read_lexicon(folder: Path) -> list[str]:

@@ -13,10 +13,9 @@ from typing import Any
 
 from jaxtyping import Int, UInt8
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
-from epireader.data.corpus import SourceRecord, read_lexicon, write_lexicon
+from epireader.data.corpus import SourceRecord, read_lexicon, write_columns, write_lexicon
 from epireader.data.questions import counted
 from epireader.data.ragged import Ragged
 
@@ -100,7 +99,7 @@ def write_shelf(shelf: Shelf) -> None:
     """Write a shelf into its empty folder. (The caller makes it appear at once by renaming the folder.)"""
     columns = {name: getattr(shelf, name) for name in ("marks", "sentences", "asks", "books")}
     columns |= {"pieces.values": shelf.pieces.values, "pieces.offsets": shelf.pieces.offsets}
-    save_file(columns, shelf.folder / COLUMNS)
+    write_columns(columns, shelf.folder / COLUMNS)
     write_lexicon(shelf.folder, shelf.lexicon)
     (shelf.folder / RECORD).write_text(json.dumps(asdict(shelf.record), indent=2) + "\n", encoding="utf-8")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from builders import household_book, shelf_of, small_book, write_books
+from builders import household_book, shelf_of, small_book, small_disk, write_books
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -134,6 +134,12 @@ def test_a_book_with_the_blank_in_it_and_a_text_without_books_are_refused(tmp_pa
         prepare_books([write_books(tmp_path / "none.txt", [])], tmp_path / "books")
     with pytest.raises(ValueError, match="sentence limit must be at least one word, got 0"):
         shelf_of([book], sentence_limit=0)
+    assert not list(tmp_path.glob("*books*"))
+
+
+def test_a_full_disk_is_told_and_leaves_nothing_behind(source: Path, tmp_path: Path) -> None:
+    with pytest.raises(OSError, match=r"cannot write books\.safetensors: .*File too large"), small_disk():
+        prepare_books([source], tmp_path / "books")
     assert not list(tmp_path.glob("*books*"))
 
 
