@@ -42,7 +42,7 @@ class WordVectors:
 def read_vectors(path: Path, vocabulary: Vocabulary, dim: int) -> WordVectors:
     """The vectors of the words a vocabulary holds; a cased word the file lacks has that of its lower-cased form."""
     wanted = {form for word in vocabulary.words for form in (word, word.lower())}
-    vectors = {word: torch.tensor(values) for word, values in _lines(path, dim) if word in wanted}
+    vectors = {word: torch.tensor(values) for word, values in _lines(path, dim, wanted)}
     found = [
         (vocabulary.first_word_id + number, vectors[form])
         for number, word in enumerate(vocabulary.words)
@@ -55,9 +55,12 @@ def read_vectors(path: Path, vocabulary: Vocabulary, dim: int) -> WordVectors:
     )
 
 
-def _lines(path: Path, dim: int) -> Iterator[tuple[str, list[float]]]:
-    """Every word of a file with its vector, each line checked."""
+def _lines(path: Path, dim: int, wanted: set[str]) -> Iterator[tuple[str, list[float]]]:
+    """The wanted words of a file with their vectors. Every line is checked, but words that nobody wants may come twice:
+    one does in GloVe's 840B.
+    """
     line_of: dict[str, int] = {}
+    empty = True
     for file in text_files(path, wanted=lambda _: True):
         with damage_named(file.where):
             for number, line in enumerate(file.stream, start=1):
@@ -67,9 +70,11 @@ def _lines(path: Path, dim: int) -> Iterator[tuple[str, list[float]]]:
                         raise BadExample(f"{word!r} has a vector in line {line_of[word]} already")
                 except BadExample as bad:
                     raise BadEmbeddings(f"{file.where}:{number}: {bad.reason}") from None
-                line_of[word] = number
-                yield word, values
-    if not line_of:
+                empty = False
+                if word in wanted:
+                    line_of[word] = number
+                    yield word, values
+    if empty:
         raise BadEmbeddings(f"{path} holds no word vectors")
 
 

@@ -52,7 +52,6 @@ def test_line_ends_and_marks_of_other_writers_do_no_harm(tmp_path: Path, text: s
         ("b 1", "'b' has 1 numbers and the reader's vectors have 2; another width is given with --set model.embedding_dim"),
         ("b 1 2 3", "'b' has 3 numbers and the reader's vectors have 2; another width is given with --set model.embedding_dim"),
         ("b 1  2", "'b' has 3 numbers and the reader's vectors have 2; another width is given with --set model.embedding_dim"),
-        ("a 3 4", "'a' has a vector in line 1 already"),
         ("b 1 2x", "'2x' is not a number of ordinary size"),
         ("b 1 nan", "'nan' is not a number of ordinary size"),
         ("b -inf 1", "'-inf' is not a number of ordinary size"),
@@ -69,6 +68,14 @@ def test_a_broken_line_is_refused_with_its_number_even_for_a_word_nobody_wants(
     with pytest.raises(BadEmbeddings) as error:
         read_vectors(path, Vocabulary(("c",)), 2)
     assert str(error.value) == f"{path}:2: {reason}"
+
+
+def test_a_word_comes_twice_only_if_nobody_wants_it(tmp_path: Path) -> None:
+    path = written(tmp_path, "a 1 2\nc 5 6\na 3 4\n")
+    assert read_vectors(path, Vocabulary(("c",)), 2).vectors.tolist() == [[5.0, 6.0]]
+    for word in ("a", "A"):
+        with pytest.raises(BadEmbeddings, match=r"vectors\.txt:3: 'a' has a vector in line 1 already"):
+            read_vectors(path, Vocabulary((word,)), 2)
 
 
 def test_an_empty_or_damaged_file_is_refused_by_name(tmp_path: Path) -> None:
