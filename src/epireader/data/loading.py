@@ -60,14 +60,19 @@ def read_examples(
 
 def source_bytes(source: Path, kind: str | None = None) -> int:
     """How many bytes on disk `read_examples` will go through."""
-    return sum(path.stat().st_size for path in files_of(source, wanted=_wanted(kind)))
+    return sum(path.stat().st_size for path in source_files(source, kind))
+
+
+def source_files(source: Path, kind: str | None = None) -> list[Path]:
+    """The files on disk that `read_examples` will look into."""
+    return files_of(source, wanted=_wanted(kind))
 
 
 def _examples(
     source: Path, kind: str | None, on_bad: OnBad, on_bytes: OnBytes | None, sentence_limit: int
 ) -> Iterator[tuple[Split, Example]]:
     alone = source.is_file() and not is_archive(source.name)
-    kinds = {kind_of(path.name) for path in files_of(source, wanted=_wanted(kind))}
+    kinds = {kind_of(path.name) for path in source_files(source, kind)}
     something = False
     for file in text_files(source, wanted=_wanted(kind), on_bytes=on_bytes):
         with damage_named(file.where):

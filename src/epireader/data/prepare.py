@@ -8,7 +8,7 @@ from epireader import __version__
 from epireader.data.cbt import kind_of
 from epireader.data.corpus import Corpus, CorpusRecord, SourceRecord, choose_split, is_corpus, open_corpus, write_corpus
 from epireader.data.example import BadExample
-from epireader.data.loading import SENTENCE_LIMIT, read_examples
+from epireader.data.loading import SENTENCE_LIMIT, read_examples, source_files
 from epireader.data.questions import Lexicon, Questions, QuestionsBuilder
 from epireader.data.statistics import StatisticsCounter
 from epireader.files import folder_made_beside, sha256_of
@@ -50,6 +50,7 @@ def prepare(
 ) -> Corpus:
     """Compile the questions of `sources` into the folder `out`, which must not exist."""
     sources = list(sources)
+    _refuse_what_is_named_twice(sources, options.kind)
     with folder_made_beside(out) as folder:
         lexicon = Lexicon()
         builders: dict[str, QuestionsBuilder] = {}
@@ -81,6 +82,15 @@ def prepare(
         )
         write_corpus(folder, builders, record)
     return open_corpus(out)
+
+
+def _refuse_what_is_named_twice(sources: Iterable[Path], kind: str | None) -> None:
+    seen: set[Path] = set()
+    for source in sources:
+        for path in source_files(source.resolve(), kind):
+            if path in seen:
+                raise ValueError(f"{path} is named twice, by itself or by a folder it lies in; each file is read once")
+            seen.add(path)
 
 
 def open_questions(

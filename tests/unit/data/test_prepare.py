@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,22 @@ def test_a_bad_question_stops_it_and_leaves_nothing_behind(tmp_path: Path) -> No
     with pytest.raises(BadExample, match=r"mine\.jsonl:2: "):
         prepare([source], tmp_path / "corpus", PrepareOptions())
     assert list(tmp_path.iterdir()) == [source]
+
+
+def test_a_file_is_named_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    source = jsonl(folder / "a.jsonl", asked("Ann"))
+    packed = folder / "b.tar"
+    with tarfile.open(packed, "w") as archive:
+        archive.add(source, "b.jsonl")
+    monkeypatch.chdir(tmp_path)
+    for sources in ([source, source], [source, Path("mine/a.jsonl")], [folder, source], [tmp_path, folder]):
+        with pytest.raises(ValueError, match=r"mine/a\.jsonl is named twice, by itself or by a folder it lies in"):
+            prepare(sources, tmp_path / "corpus", PrepareOptions())
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["a.jsonl", "b.tar", "mine"]
+    corpus = prepare([folder, packed], tmp_path / "corpus", PrepareOptions())
+    assert len(corpus.questions("all")) == 2, "an archive in a folder is read only where it is named"
 
 
 def test_a_full_disk_is_told_and_leaves_nothing_behind(tmp_path: Path) -> None:
