@@ -43,7 +43,7 @@ def read_cbt(file: TextFile, *, sentence_limit: int, on_bad: OnBad) -> Iterator[
         except BadExample as bad:
             on_bad(bad)
         else:
-            bars = record[-1].count(b"|")
+            bars = _bars(record[-1])
             yield example
 
 
@@ -93,9 +93,9 @@ def _last_line(line: bytes, expected: int, bars: int) -> tuple[Words, Words, tup
     fields = decode(_after_number(line, expected)).split("\t")
     if len(fields) != 4 or fields[2]:
         raise BadExample("the record is cut off: its last line must be `N question TAB answer TAB TAB c1|c2|...`")
-    if not line.endswith(b"\n") and line.count(b"|") < bars:
+    if not line.endswith(b"\n") and _bars(line) < bars:
         raise BadExample(
-            f"the file ends without a newline and with fewer candidates ({line.count(b'|') + 1}) than before "
+            f"the file ends without a newline and with fewer candidates ({_bars(line) + 1}) than before "
             f"({bars + 1}), so it looks cut off; if it is whole, end it with a newline"
         )
     before, after = one_blank(fields[0])
@@ -106,6 +106,11 @@ def _last_line(line: bytes, expected: int, bars: int) -> tuple[Words, Words, tup
     if not candidates:
         raise BadExample("there are no candidates")
     return (*_words(before), BLANK, *_words(after)), answer, candidates
+
+
+def _bars(line: bytes) -> int:
+    """How many `|` have a candidate behind them."""
+    return line.rstrip(b"|\r\n").count(b"|")
 
 
 def _after_number(line: bytes, expected: int) -> bytes:

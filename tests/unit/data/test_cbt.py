@@ -155,8 +155,9 @@ def test_reading_goes_on_after_a_refused_record() -> None:
     assert bad[0].startswith("t.txt:7: ")
 
 
-def test_a_last_line_that_stops_within_its_candidates_is_refused() -> None:
-    examples, bad = read(RECORD + RECORD.rstrip("\n").removesuffix("|fox"))
+@pytest.mark.parametrize("lost", ["fox", "|fox", "w|fox"])
+def test_a_last_line_that_stops_within_its_candidates_is_refused(lost: str) -> None:
+    examples, bad = read(RECORD + RECORD.rstrip("\n").removesuffix(lost))
     assert len(examples) == 1
     assert "t.txt:7: the file ends without a newline" in bad[0]
 
