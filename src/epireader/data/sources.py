@@ -127,8 +127,10 @@ def one_blank(question: str) -> tuple[str, str]:
     """
     found = list(_NAMED_BLANK.finditer(question)) or list(_UNDERSCORES.finditer(question))
     if len(found) != 1:
+        glued = not found and any(mark in question for mark in (*_BLANK_NAMES, "___"))
         raise BadExample(
             f"the question must have exactly one blank ({', '.join(_BLANK_NAMES)} or ____), it has {len(found)}"
+            + "; put spaces around what is meant as one" * glued
         )
     return question[: found[0].start()], question[found[0].end() :]
 
