@@ -73,6 +73,17 @@ def test_a_folder_gives_its_files_sorted_without_hidden_ones_and_archives(tmp_pa
     assert files_of(tmp_path, wanted=everything) == [tmp_path / name for name in ("a.txt", "b/1.txt.gz", "b/2.txt")]
 
 
+def test_a_link_in_a_folder_is_followed_to_a_file_and_passed_over_to_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "a.txt").write_text("a")
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "file.txt").symlink_to(tmp_path / "elsewhere" / "a.txt")
+    (tmp_path / "here" / "folder").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "here" / "loop").symlink_to(tmp_path / "here")
+    for source, found in ((tmp_path / "here", "file.txt"), (tmp_path / "here" / "folder", "a.txt")):
+        assert files_of(source, wanted=everything) == [source / found]
+
+
 def test_hidden_members_and_links_of_an_archive_are_passed_over(tmp_path: Path) -> None:
     path = write_tar(tmp_path / "a.tar", {"._a.txt": b"x", "__MACOSX/a.txt": b"x", "./a.txt": b"a", "in.tar": b"x"})
     with tarfile.open(path, "a") as tar:
