@@ -35,13 +35,16 @@ def tokenize(text: str, begin: int = 0) -> list[Token]:
             word, start = ".", end - 1
         elif sort != PLAIN:
             word = _treebank_form(word, sort)
-        tokens.append(Token(word, start, end))
+        if word:
+            tokens.append(Token(word, start, end))
     return tokens
 
 
 def _treebank_form(surface: str, sort: int) -> str:
+    """What the token is written as; nothing where nothing of it shows."""
     if sort == SIGN:
-        return SIGNS.get(surface, surface)
+        seen = surface.rstrip(UNSEEN)
+        return SIGNS.get(seen, surface if seen else "")
     if sort == OPENING_QUOTE:
         return "`" if surface == "'" else "``"
     if sort == ELLIPSIS:

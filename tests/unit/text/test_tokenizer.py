@@ -2,7 +2,7 @@
 
 import pytest
 
-from epireader.text import tokenize_sentence
+from epireader.text import split_sentences, tokenize_sentence
 
 
 def words(text: str) -> str:
@@ -136,6 +136,18 @@ def test_blanks_and_entities_stay_single_tokens(raw: str, tokens: str) -> None:
 )
 def test_words_of_any_script_stay_whole(raw: str, tokens: str) -> None:
     assert words(raw) == tokens
+
+
+@pytest.mark.parametrize(
+    ("raw", "sentences"),
+    [
+        ("He sat.\u200b Then she ran.\u200b", ["He sat .", "Then she ran ."]),
+        ("“\u200bGo!”\u200b\u200b He went.\ufeff", ["`` Go ! ''", "He went ."]),
+        ("\u200e \u200f", []),
+    ],
+)
+def test_what_does_not_show_is_no_word_and_hides_no_sign(raw: str, sentences: list[str]) -> None:
+    assert [" ".join(token.text for token in sentence) for sentence in split_sentences(raw)] == sentences
 
 
 def test_typographic_apostrophes_are_read_as_straight_ones() -> None:
