@@ -6,7 +6,16 @@ from pathlib import Path
 
 from epireader import __version__
 from epireader.data.cbt import kind_of
-from epireader.data.corpus import Corpus, CorpusRecord, SourceRecord, choose_split, is_corpus, open_corpus, write_corpus
+from epireader.data.corpus import (
+    SPLITS,
+    Corpus,
+    CorpusRecord,
+    SourceRecord,
+    choose_split,
+    is_corpus,
+    open_corpus,
+    write_corpus,
+)
 from epireader.data.example import BadExample
 from epireader.data.loading import SENTENCE_LIMIT, read_examples, source_files
 from epireader.data.questions import Lexicon, Questions, QuestionsBuilder
@@ -24,6 +33,10 @@ class PrepareOptions:
     """The split every question goes to; otherwise the names of the files say."""
     sentence_limit: int = SENTENCE_LIMIT
     """A sentence of more words than this is cut into pieces."""
+
+    def __post_init__(self) -> None:
+        if self.split is not None and self.split not in SPLITS:
+            raise ValueError(f"the split must be one of {', '.join(SPLITS)}, got {self.split!r}")
 
 
 @dataclass

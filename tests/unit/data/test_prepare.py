@@ -46,6 +46,11 @@ def test_a_split_that_is_asked_for_takes_every_question(tmp_path: Path) -> None:
     assert len(corpus.questions("test")) == 2
 
 
+def test_a_split_that_no_corpus_has_is_refused() -> None:
+    with pytest.raises(ValueError, match="the split must be one of train, valid, test, all, got 'validation'"):
+        PrepareOptions(split="validation")
+
+
 def test_a_corpus_holds_the_same_questions_as_its_source(tmp_path: Path) -> None:
     corpus = prepare([CBT], tmp_path / "corpus", PrepareOptions())
     direct = open_questions(CBT)
