@@ -234,7 +234,7 @@ def _names_under(folder: Path) -> list[str]:
 
 
 def _hidden(name: str) -> bool:
-    return any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(name).parts)
+    return any(part.startswith((".", "__MACOSX")) and part != ".." for part in PurePosixPath(name).parts)
 
 
 def _plain_name(name: str) -> str:

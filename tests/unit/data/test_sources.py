@@ -93,6 +93,11 @@ def test_hidden_members_and_links_of_an_archive_are_passed_over(tmp_path: Path) 
     assert contents(path) == {f"{path}:a.txt": b"a"}
 
 
+def test_an_archive_made_from_another_folder_is_read(tmp_path: Path) -> None:
+    path = write_tar(tmp_path / "a.tar", {"../data/a.txt": b"a", "../.git/b.txt": b"b"})
+    assert contents(path) == {f"{path}:../data/a.txt": b"a"}
+
+
 def test_a_file_both_plain_and_packed_is_not_read_twice(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"")
     (tmp_path / "a.txt.gz").write_bytes(b"")
