@@ -130,7 +130,7 @@ def one_blank(question: str) -> tuple[str, str]:
         glued = not found and any(mark in question for mark in (*_BLANK_NAMES, "___"))
         raise BadExample(
             f"the question must have exactly one blank ({', '.join(_BLANK_NAMES)} or ____), it has {len(found)}"
-            + "; put spaces around what is meant as one" * glued
+            + ("; put spaces around what is meant as one" if glued else "")
         )
     return question[: found[0].start()], question[found[0].end() :]
 
