@@ -103,6 +103,12 @@ def test_readers_are_taken_together_as_each_alone(
         )
 
 
+def test_a_score_that_is_no_number_is_not_taken_for_padding() -> None:
+    scores = torch.tensor([[1.0, torch.nan, 2.0], [1.0, 2.0, 3.0]], device=DEVICE)
+    mask = torch.tensor([[True, True, False], [True, True, True]], device=DEVICE)
+    assert fused_softmax(scores, mask).isnan().tolist() == [[True, True, False], [False, False, False]]
+
+
 @pytest.mark.parametrize("shape", [(1, 1, 1), (3, 5, 7), (2, 3, 130)])
 @pytest.mark.parametrize("shared", [True, False])
 def test_the_fused_maximum_agrees_with_the_plain_one(shape: tuple[int, int, int], shared: bool) -> None:

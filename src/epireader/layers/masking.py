@@ -1,7 +1,7 @@
 """Softmaxes, sums and maxima that padding takes no part in. Nothing else in the package writes an infinity.
 
 Masks are True on what is real. Where a whole row is padding, a probability is 0, a logarithm -inf, and the gradient 0,
-never NaN.
+never NaN. A real score that is NaN is not taken for padding where something is learnt: the loss must show it.
 """
 
 from typing import Any
@@ -73,8 +73,8 @@ def masked_log_softmax(
     if scores.device.type == "cpu" and not torch.is_grad_enabled():
         scores = scores if mask is None else torch.where(mask, scores, MINUS_INFINITY)
         return scores.log_softmax(dim=-1).nan_to_num_(nan=MINUS_INFINITY, neginf=MINUS_INFINITY)
-    finite = scores > MINUS_INFINITY
-    mask = finite if mask is None else mask & finite
+    possible = scores != MINUS_INFINITY
+    mask = possible if mask is None else mask & possible
     scores = torch.where(mask, scores, torch.finfo(scores.dtype).min)
     if scores.device.type != "cpu":  # there torch takes the largest off first, without which digits are lost beside it
         scores = scores - scores.detach().amax(dim=-1, keepdim=True)

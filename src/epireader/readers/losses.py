@@ -11,7 +11,7 @@ from epireader.readers.reading import Loss
 def negative_log_likelihood(log_probs: Float[Tensor, "batch cand"], answer: Int[Tensor, " batch"]) -> Float[Tensor, ""]:
     """-log P(a*); nothing is asked of a question with no answer, or whose answer has no way to be pointed at."""
     found = log_probs.gather(1, answer.clamp(min=0)[:, None]).squeeze(1)
-    learnable = (answer >= 0) & (found > MINUS_INFINITY)
+    learnable = (answer >= 0) & (found != MINUS_INFINITY)
     return torch.where(learnable, found, 0.0).sum() / -len(answer)  # L_E, eq. 5
 
 
@@ -22,7 +22,7 @@ def margin_loss(
     margin: float,
 ) -> Float[Tensor, ""]:
     """How far each wrong hypothesis comes within `margin` of the right one's probability, added up."""
-    is_answer = is_answer & (log_probs > MINUS_INFINITY)
+    is_answer = is_answer & (log_probs != MINUS_INFINITY)
     probs = log_probs.exp()
     right = (probs * is_answer).sum(dim=1, keepdim=True)  # pi*
     shortfall = torch.relu(margin - right + probs)

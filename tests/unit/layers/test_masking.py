@@ -109,6 +109,12 @@ def test_a_score_of_minus_infinity_is_a_probability_of_zero() -> None:
     assert probs.tolist()[0] == pytest.approx([0.25, 0.0, 0.75])
 
 
+def test_a_score_that_is_no_number_is_not_taken_for_padding_where_something_is_learnt() -> None:
+    values = torch.tensor([[1.0, math.nan, 2.0]])
+    assert masked_log_softmax(values, torch.tensor([[True, True, False]])).isnan().tolist() == [[True, True, False]]
+    assert masked_log_softmax(values, None).isnan().all()
+
+
 def test_scores_far_too_large_for_exp_still_give_probabilities() -> None:
     mask = torch.ones(1, 3, dtype=torch.bool)
     probs = masked_log_softmax(torch.tensor([[1e4, 1e4, -1e4]]), mask).exp()

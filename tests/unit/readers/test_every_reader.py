@@ -176,6 +176,15 @@ def test_a_gradient_reaches_every_parameter(name: str, more: dict[str, float]) -
 
 
 @EVERY
+def test_where_weights_are_no_numbers_the_loss_is_none_either(name: str) -> None:
+    module, batch = small(name, 2).train(), batch_of_cases(hard_cases(3, 4))
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.fill_(torch.nan)
+    assert loss_of(module, batch).isnan()
+
+
+@EVERY
 def test_one_batch_can_be_learnt_by_heart(name: str) -> None:
     torch.manual_seed(0)
     random = np.random.default_rng(0)

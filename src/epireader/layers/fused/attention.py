@@ -169,7 +169,7 @@ def softmax_kernel(scores, mask, log_probs, width, WIDTH: tl.constexpr):
     n = tl.arange(0, WIDTH)
     row = tl.program_id(0).to(tl.int64) * width
     score = tl.load(scores + row + n, mask=n < width, other=NOTHING).to(tl.float32)
-    real = (tl.load(mask + row + n, mask=n < width, other=0) != 0) & (score > NOTHING)
+    real = (tl.load(mask + row + n, mask=n < width, other=0) != 0) & (score != NOTHING)
     score = tl.where(real, score, NOTHING)
     # The largest is taken off first: beside a large score the logarithm of the sum would lose its digits.
     score = tl.where(real, score - tl.max(score), NOTHING)
