@@ -66,11 +66,10 @@ class EpiReaderConfig(ExtractorConfig):
             choices = " or ".join(REASONER_LOSSES)
             raise ValueError(f"model.reasoner_loss must be {choices}, got {self.reasoner_loss!r}")
         refuse_below_one(self, "model", "hypotheses", "filter_width", "filters", "reasoner_hidden_dim")
-        refuse_negative(self, "model", "language_weight")
+        refuse_negative(self, "model", "reasoner_weight", "margin", "language_weight", "sense_dim")
         if self.reads_again and not 2 <= self.reads_again <= self.hypotheses:
             limits = f"at least 2, to compare them, and at most model.hypotheses, {self.hypotheses}"
             raise ValueError(f"model.reads_again must be 0, or {limits}, got {self.reads_again}")
-        refuse_negative(self, "model", "sense_dim")
         refuse_below_one(self, "model", "sense_embedding_dim", "sense_words")
         if self.sense_dim and self.fits_blank:
             raise ValueError(

@@ -85,10 +85,10 @@ class TrainingConfig:
             raise ValueError(f"training.precision must be fp32, tf32 or bf16, got {self.precision!r}")
         if self.optimizer not in OPTIMIZERS:
             raise ValueError(f"training.optimizer must be {' or '.join(OPTIMIZERS)}, got {self.optimizer!r}")
-        if self.learning_rate <= 0:
+        if not self.learning_rate > 0:
             raise ValueError(f"training.learning_rate must be above 0, got {self.learning_rate}")
         refuse_no_share(self, "training", "average")
-        refuse_negative(self, "training", "own_questions")
+        refuse_negative(self, "training", "l2", "clip_norm", "own_questions")
         if not 0 <= self.strangers <= 1:
             raise ValueError(f"training.strangers is a share and lies between 0 and 1, got {self.strangers}")
         if not self.max_minutes >= 0:
