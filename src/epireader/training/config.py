@@ -37,6 +37,9 @@ class VocabularyConfig:
     rename_entities: bool = False
     """Whether the anonymous entities of CNN / Daily Mail are renamed by order of appearance in each question."""
 
+    def __post_init__(self) -> None:
+        refuse_negative(self, "vocabulary", "max_words")
+
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingConfig:
@@ -88,7 +91,7 @@ class TrainingConfig:
         if not self.learning_rate > 0:
             raise ValueError(f"training.learning_rate must be above 0, got {self.learning_rate}")
         refuse_no_share(self, "training", "average")
-        refuse_negative(self, "training", "l2", "clip_norm", "own_questions")
+        refuse_negative(self, "training", "l2", "clip_norm", "own_questions", "seed")
         if not 0 <= self.strangers <= 1:
             raise ValueError(f"training.strangers is a share and lies between 0 and 1, got {self.strangers}")
         if not self.max_minutes >= 0:

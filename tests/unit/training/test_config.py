@@ -107,6 +107,8 @@ def test_an_override_reaches_a_section_the_preset_does_not_have(tmp_path: Path) 
         ("training.learning_rate=nan", "training.learning_rate must be above 0, got nan"),
         ("training.l2=-0.001", "training.l2 must be at least 0, got -0.001"),
         ("training.clip_norm=-1", "training.clip_norm must be at least 0, got -1.0"),
+        ("training.seed=-1", "training.seed must be at least 0, got -1"),
+        ("vocabulary.max_words=-1", "vocabulary.max_words must be at least 0, got -1"),
         ("training.own_questions=-1", "training.own_questions must be at least 0, got -1"),
         ("training.strangers=1.5", "training.strangers is a share and lies between 0 and 1, got 1.5"),
         ("training.strangers=nan", "training.strangers is a share and lies between 0 and 1, got nan"),
