@@ -1,10 +1,11 @@
 """Word vectors made elsewhere, in the text format of GloVe: `word v1 ... vD` on every line; plain, `.gz` or `.xz`.
 
-A file may hold more words than a reader knows: only the vectors of the reader's words are kept in memory, but every
-line is checked.
+A first line that counts the words and the width, as word2vec and fastText write it, is passed over. A file may hold
+more words than a reader knows: only the vectors of the reader's words are kept in memory, but every line is checked.
 """
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from epireader.data.sources import damage_named, decode, text_files, without_mar
 from epireader.data.vocabulary import Vocabulary
 
 LARGEST = torch.finfo(torch.float32).max
+_COUNTS = re.compile(rb"\d+ \d+\s*")
 
 
 class BadEmbeddings(ValueError):
@@ -64,6 +66,8 @@ def _lines(path: Path, dim: int, wanted: set[str]) -> Iterator[tuple[str, list[f
     for file in text_files(path, wanted=lambda _: True):
         with damage_named(file.where):
             for number, line in enumerate(file.stream, start=1):
+                if number == 1 and dim > 1 and _COUNTS.fullmatch(line):
+                    continue
                 try:
                     word, values = _parsed(decode(without_mark(line, number)), dim)
                     if word in line_of:
@@ -79,19 +83,20 @@ def _lines(path: Path, dim: int, wanted: set[str]) -> Iterator[tuple[str, list[f
 
 
 def _parsed(line: str, dim: int) -> tuple[str, list[float]]:
-    # At spaces only: a word may hold any other white space of Unicode.
+    # At spaces only: a word may hold any other white space of Unicode, and in GloVe's 840B a few hold spaces too.
     word, *numbers = line.rstrip(" \r\n").split(" ")
     if not word:
         raise BadExample("there is no word at the start of the line")
-    if len(numbers) != dim:
+    rest, numbers = numbers[:-dim], numbers[-dim:]
+    if len(numbers) < dim or any(map(_is_number, rest)):
         raise BadExample(
-            f"{word!r} has {len(numbers)} numbers and the reader's vectors have {dim};"
+            f"{word!r} has {len(rest) + len(numbers)} numbers and the reader's vectors have {dim};"
             " another width is given with --set model.embedding_dim"
         )
     try:
         values = list(map(float, numbers))
         if math.isfinite(sum(values)) and max(values) <= LARGEST and min(values) >= -LARGEST:
-            return word, values
+            return " ".join([word, *rest]), values
     except ValueError:
         pass
     raise BadExample(

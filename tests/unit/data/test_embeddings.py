@@ -46,6 +46,19 @@ def test_line_ends_and_marks_of_other_writers_do_no_harm(tmp_path: Path, text: s
     assert read_vectors(written(tmp_path, text), Vocabulary(("the",)), 2).vectors.tolist() == [[1.0, 2.0]]
 
 
+def test_a_first_line_of_counts_is_passed_over(tmp_path: Path) -> None:
+    assert read_vectors(written(tmp_path, "2 3\nthe 1 2 3\n2 4 5 6\n"), Vocabulary(("the",)), 3).vectors.tolist() == [
+        [1, 2, 3]
+    ]
+    with pytest.raises(BadEmbeddings, match=r"vectors\.txt:2: '2' has 1 numbers"):
+        read_vectors(written(tmp_path, "the 1 2 3\n2 3\n"), WORDS, 3)
+
+
+def test_a_word_with_spaces_is_passed_over_unless_numbers_follow_them(tmp_path: Path) -> None:
+    found = read_vectors(written(tmp_path, ". . 1 2\nat a@b.org 3 4\nthe 5 6\n"), Vocabulary(("the", "at", ".")), 2)
+    assert found.vectors.tolist() == [[5.0, 6.0]]
+
+
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
