@@ -46,11 +46,9 @@ def compare(
     files = [model for model in models if model.endswith(".jsonl")]
     if files and len(files) < len(models):
         raise click.UsageError("compare either prediction files or models, not both")
-    right = (
-        {m: read_right(Path(m))[None] for m in models}
-        if files
-        else ask(models, questions, split or "valid", kind, device)
-    )
+    if files and (questions or split or kind):
+        raise click.UsageError("prediction files hold their answers already; leave out --questions, --split and --kind")
+    right = read_right(models) if files else ask(models, questions, split or "valid", kind, device)
     pairs: list[dict[str, Any]] = [
         {"first": a, "second": b, **compared(right[a], right[b])} for a, b in combinations(right, 2)
     ]
@@ -137,12 +135,22 @@ def corpus_of(run: str, split: str) -> Path:
     return corpus
 
 
-def read_right(path: Path) -> "np.ndarray":
-    """Which questions a file of predictions says are right."""
+def read_right(files: tuple[str, ...]) -> dict[str, "np.ndarray"]:
+    """Which questions each file of predictions says are right, in one row; all must be about the same questions."""
     import numpy as np
 
+    said = {file: read_predictions(Path(file)) for file in files}
+    first = files[0]
+    for other in files[1:]:
+        if said[other].keys() != said[first].keys():
+            raise ValueError(f"{first} and {other} are about different questions; ask both readers the same ones")
+    return {file: np.array([[known[one] for one in said[first]]], dtype=bool) for file, known in said.items()}
+
+
+def read_predictions(path: Path) -> dict[tuple[int, str | None], bool]:
+    """Of every question with a known answer its number, that answer, and whether it was given."""
     try:
         lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-        return np.array([line["correct"] for line in lines if line["correct"] is not None], dtype=bool)
+        return {(line["question"], line["answer"]): line["correct"] for line in lines if line["correct"] is not None}
     except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError):
         raise click.UsageError(f"{path} was not written by evaluate --predictions") from None
