@@ -230,6 +230,8 @@ def test_other_commands_say_what_is_wrong_in_one_sentence(
         (["train", "nowhere", "--preset", "cnn", "--out", "x"], "Directory 'nowhere' does not exist"),
         (["trian"], "No such command 'trian'"),
         (["evaluate", "default", "{corpus}", "--split", "dev"], "'dev' is not one of"),
+        (["evaluate", "default", "{corpus}", "--predictions", "nowhere/x.jsonl"], "there is no folder nowhere to put x.jsonl"),
+        (["table", "--png", "nowhere/table.png"], "there is no folder nowhere to put table.png into"),
         (["compare", "only-one"], "give at least two readers to compare, each of them once"),
         (["compare", "twice", "twice"], "give at least two readers to compare, each of them once"),
         (["compare", "a.jsonl", "b"], "compare either prediction files or models, not both"),

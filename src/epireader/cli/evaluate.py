@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from epireader.cli.show import percent, print_json, progress_bar, say
+from epireader.cli.show import percent, print_json, progress_bar, refuse_without_folder, say
 
 if TYPE_CHECKING:
     from epireader.data.questions import Questions
@@ -60,6 +60,8 @@ def evaluate(
     from epireader.readers.ensemble import load_members
     from epireader.training.processes import choose_device
 
+    if predictions:
+        refuse_without_folder(predictions)
     chosen, members = choose_device(device), load_members(model)
     skipped = SkippedQuestions() if skip_bad else None
     asked = open_questions(questions, split=split, kind=kind, skipped=skipped)

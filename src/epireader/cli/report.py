@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from epireader.cli.show import progress_bar, say
+from epireader.cli.show import progress_bar, refuse_without_folder, say
 
 if TYPE_CHECKING:
     from epireader.evaluation.curves import Curve
@@ -51,8 +51,7 @@ def report(
     from epireader.files import written_beside
 
     find_matplotlib()  # now, rather than when everything has been read
-    if not out.parent.is_dir():
-        raise click.UsageError(f"there is no folder {out.parent} to put {out.name} into")
+    refuse_without_folder(out)
     models, questions = parted(runs)
     source = questions or corpus_of_all(models)
     made = ask(models, source, split or usual_split(source), kind, examples, device)

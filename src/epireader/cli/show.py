@@ -1,4 +1,4 @@
-"""What commands print: results to stdout, everything else to stderr."""
+"""What commands print: results to stdout, everything else to stderr; and where they may put files."""
 
 import json
 import sys
@@ -20,6 +20,12 @@ def say(text: str) -> None:
 def print_json(value: Mapping[str, Any]) -> None:
     """The result as one line of JSON."""
     click.echo(json.dumps(value, ensure_ascii=False))
+
+
+def refuse_without_folder(target: Path) -> None:
+    """Before any work is done: a file can only be put into a folder that is there."""
+    if not target.parent.is_dir():
+        raise click.UsageError(f"there is no folder {target.parent} to put {target.name} into")
 
 
 @contextmanager

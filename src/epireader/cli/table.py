@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from epireader.cli.show import print_json, say
+from epireader.cli.show import print_json, refuse_without_folder, say
 
 if TYPE_CHECKING:
     from epireader.evaluation.table import Cell, Column, Figure, Line, Part
@@ -45,6 +45,8 @@ def table(results: tuple[Path, ...], markdown: bool, as_json: bool, png: Path | 
 
     if markdown and as_json:
         raise click.UsageError("give either --markdown or --json, not both")
+    if png:
+        refuse_without_folder(png)
     found = {result.key: result for path in results or (SHIPPED,) for result in read_results(path)}
     parts, commands = build_table(found.values()), commands_of(found.values())
     if as_json:
