@@ -148,7 +148,11 @@ def test_what_is_no_run_is_refused_in_one_sentence(work: Path, tmp_path: Path, c
     out = ("--out", tmp_path / "report.html")
     assert "there is no model" in refused(capsys, tmp_path / "nothing", *out, code=1)
     (tmp_path / "empty").mkdir()
-    assert "holds no reader" in refused(capsys, tmp_path / "empty", work / "corpus", *out, code=1)
+    for words in ([tmp_path / "empty"], [tmp_path / "empty", work / "corpus"]):
+        assert "holds no reader" in refused(capsys, *words, *out, code=1)
+    shutil.copytree(work / "as", tmp_path / "seeds/seed-0")
+    for words in ([tmp_path / "seeds"], [work / "as", tmp_path / "seeds"]):
+        assert f"name one of its runs, such as {tmp_path / 'seeds/seed-0'}" in refused(capsys, *words, *out, code=1)
     assert "is not here; name QUESTIONS after the runs" in refused(capsys, "most-frequent", *out)
     assert "give every run once" in refused(capsys, work / "as", work / "as", *out)
     assert "there is no folder" in refused(capsys, work / "as", "--out", tmp_path / "no/report.html")

@@ -118,7 +118,9 @@ def ask(
 
 def runs_of(name: str) -> list[str]:
     """The runs of all seeds in a folder that `train --seeds` made; otherwise what is named itself."""
-    return sorted(str(record.parent) for record in Path(name).glob("seed-*/config.json")) or [name]
+    from epireader.readers.saved import seeds_in
+
+    return list(map(str, seeds_in(Path(name)))) or [name]
 
 
 def corpus_of(run: str, split: str) -> Path:

@@ -67,10 +67,11 @@ def report(
 def parted(words: tuple[str, ...]) -> tuple[list[str], Path | None]:
     """The runs, and the questions if the last word names some: something that is there and holds no reader."""
     from epireader.readers.floors import is_floor
+    from epireader.readers.saved import seeds_in
 
     *before, last = words
     path = Path(last)
-    readers = any((path / name).is_file() for name in ("config.json", "ensemble.json"))
+    readers = any((path / name).is_file() for name in ("config.json", "ensemble.json")) or seeds_in(path)
     if not before or not path.exists() or readers or is_floor(last):
         models, questions = list(words), None
     else:

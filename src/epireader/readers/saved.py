@@ -141,7 +141,9 @@ def read_record(folder: Path) -> dict[str, Any]:
     try:
         record = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise BadModel(f"{folder} holds no reader: there is no config.json in it") from None
+        runs = seeds_in(folder)
+        way_out = f"; name one of its runs, such as {runs[0]}, or join them with 'epireader ensemble'" if runs else ""
+        raise BadModel(f"{folder} holds no reader: there is no config.json in it{way_out}") from None
     except (OSError, json.JSONDecodeError, UnicodeDecodeError) as error:
         raise BadModel(f"{folder / 'config.json'} cannot be read ({error})") from None
     if not isinstance(record, dict) or record.get("format") != FORMAT:
@@ -149,9 +151,14 @@ def read_record(folder: Path) -> dict[str, Any]:
     return record
 
 
+def seeds_in(folder: Path) -> list[Path]:
+    """The runs of all seeds in a folder that `train --seeds` made; none in any other."""
+    return sorted(record.parent for record in folder.glob("seed-*/config.json"))
+
+
 def recorded_corpus(folder: Path) -> Path | None:
     """The corpus that the reader in a folder was trained on, if that is written down and the corpus is there."""
-    corpus = read_record(folder).get("corpus") if (folder / "config.json").exists() else None
+    corpus = None if (folder / "ensemble.json").exists() else read_record(folder).get("corpus")
     path = corpus.get("path") if isinstance(corpus, dict) else None
     there = Path(os.path.normpath(folder / path)) if isinstance(path, str) else None
     return there if there and there.exists() else None
