@@ -191,7 +191,9 @@ def test_compare_takes_the_mean_over_the_seeds_of_a_folder(work: Path, tmp_path:
     assert result["pairs"][0]["difference"] == pytest.approx(single[names[0]] - mean)
     assert 0 < result["pairs"][0]["p_value"] <= 1
     out, _ = printed(capsys, "compare", *names)
-    assert "2 seeds)" in out
+    spread = abs(single[str(work / "as-0")] - single[str(work / "as-1")]) / 2**0.5
+    assert result["spread"] == {names[0]: None, names[1]: pytest.approx(spread)}
+    assert f"{100 * mean:.2f}  {names[1]} (±{100 * spread:.2f}, 2 seeds)" in out
     assert "right alone" not in out
 
 

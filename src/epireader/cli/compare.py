@@ -52,19 +52,22 @@ def compare(
     pairs: list[dict[str, Any]] = [
         {"first": a, "second": b, **compared(right[a], right[b])} for a, b in combinations(right, 2)
     ]
+    spreads = {n: float(flags.mean(axis=1).std(ddof=1)) if len(flags) > 1 else None for n, flags in right.items()}
     if as_json:
         print_json(
             {
                 "questions": next(iter(right.values())).shape[1],
                 "accuracy": {name: float(flags.mean()) for name, flags in right.items()},
+                "spread": spreads,
                 "seeds": {name: len(flags) for name, flags in right.items()},
                 "pairs": pairs,
             }
         )
         return
     for name, flags in right.items():
-        spread = f" (±{100 * flags.mean(axis=1).std(ddof=1):.2f}, {len(flags)} seeds)" if len(flags) > 1 else ""
-        click.echo(f"{percent(flags.mean()):>7}  {name}{spread}")
+        spread = spreads[name]
+        beside = "" if spread is None else f" (±{percent(spread)}, {len(flags)} seeds)"
+        click.echo(f"{percent(flags.mean()):>7}  {name}{beside}")
     for pair in pairs:
         alone = f" {pair['only_first']} right alone against {pair['only_second']}," if "only_first" in pair else ""
         points = f"{100 * pair['difference']:+.2f} points"
