@@ -179,6 +179,14 @@ def test_compare_tests_pairs_on_the_validation_questions_the_runs_know(
     assert json_of(capsys, "compare", *files)["pairs"][0]["p_value"] == result["pairs"][0]["p_value"]
 
 
+def test_compare_asks_nobody_where_one_is_no_reader(work: Path, capsys: Captured) -> None:
+    capsys.readouterr()
+    assert call("compare", work / "epi", "nobody") == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("epireader: there is no model 'nobody'")
+
+
 def test_compare_takes_the_mean_over_the_seeds_of_a_folder(work: Path, tmp_path: Path, capsys: Captured) -> None:
     for seed in (0, 1):
         shutil.copytree(work / f"as-{seed}", tmp_path / "both" / f"seed-{seed}")

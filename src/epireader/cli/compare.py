@@ -104,14 +104,14 @@ def ask(
     from epireader.training.processes import choose_device
 
     chosen = choose_device(device)
-    seeds = {name: runs_of(name) for name in models}
-    trained = next((runs[0] for name, runs in seeds.items() if not is_floor(name)), models[0])
+    # All are loaded before any is asked: what is no reader is refused at once.
+    readers = {name: {run: load_members(run) for run in runs_of(name)} for name in models}
+    trained = next((next(iter(runs)) for name, runs in readers.items() if not is_floor(name)), models[0])
     asked = open_questions(questions or corpus_of(trained, split), split=split, kind=kind)
     right = {}
-    for name, runs in seeds.items():
+    for name, runs in readers.items():
         flags = []
-        for run in runs:
-            members = load_members(run)
+        for run, members in runs.items():
             with progress_bar(run, len(asked) * len(members)) as advance:
                 said = predict(members, asked, device=chosen, on_questions=advance)
             flags.append(right_answers(said, said.final))
