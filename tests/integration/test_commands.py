@@ -128,6 +128,19 @@ def test_evaluate_prints_the_same_figures_for_a_person(work: Path, capsys: Captu
     assert out.splitlines()[-1] == "40 questions"
 
 
+@pytest.mark.parametrize("reader", ["as-0", "most-frequent"])
+def test_evaluate_tells_nothing_of_a_reasoner_where_there_is_none(work: Path, capsys: Captured, reader: str) -> None:
+    model = work / reader if reader == "as-0" else reader
+    out, _ = printed(capsys, "evaluate", model, work / "corpus")
+    assert [line.split()[0] for line in out.splitlines()[1:]] == [
+        "accuracy",
+        *(f"recall@{k}" for k in range(1, 6)),
+        "40",
+    ]
+    assert "Extractor" not in out
+    assert "Reasoner" not in out
+
+
 def test_evaluate_needs_no_preparation(work: Path, tmp_path: Path, capsys: Captured) -> None:
     (tmp_path / "data").mkdir()
     shutil.copy(CBT, tmp_path / "data")

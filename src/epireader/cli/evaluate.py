@@ -77,23 +77,25 @@ def evaluate(
     if as_json:
         print_json({"model": model, **evaluation.as_json()})
     else:
-        click.echo(evaluation_table(evaluation))
+        click.echo(evaluation_table(evaluation, reranks=said.evidence is not None))
 
 
-def evaluation_table(evaluation: "Evaluation") -> str:
-    """The figures for a person."""
+def evaluation_table(evaluation: "Evaluation", *, reranks: bool) -> str:
+    """The figures for a person; of a reader without a Reasoner nothing is told of one."""
 
     def line(name: str, share: "Share") -> str:
         low, high = share.interval
         return f"{name:<26}{percent(share.value):>7}   {percent(low)} to {percent(high)}"
 
     left_out = f" ({evaluation.unknown:,} without an answer left out)" if evaluation.unknown else ""
+    before, after = (", Extractor", ", final") if reranks else ("", "")
+    changed = f"the Reasoner corrected {evaluation.corrected:,} answers and spoiled {evaluation.spoiled:,}"
     lines = [
         f"{'':<26}{'%':>7}   95% interval",
-        line("accuracy, Extractor", evaluation.extractor),
-        line("accuracy, final", evaluation.final),
-        *(line(f"recall@{k}, Extractor", share) for k, share in evaluation.recall_at.items()),
-        f"the Reasoner corrected {evaluation.corrected:,} answers and spoiled {evaluation.spoiled:,}",
+        *([line("accuracy, Extractor", evaluation.extractor)] if reranks else []),
+        line(f"accuracy{after}", evaluation.final),
+        *(line(f"recall@{k}{before}", share) for k, share in evaluation.recall_at.items()),
+        *([changed] if reranks else []),
         f"{evaluation.questions:,} questions{left_out}",
     ]
     return "\n".join(lines)
