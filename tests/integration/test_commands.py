@@ -169,6 +169,16 @@ def test_predictions_are_one_line_a_question_and_agree_with_the_figures(
         assert sum(hypothesis["pi"] for hypothesis in line["hypotheses"]) == pytest.approx(1, abs=1e-4)
 
 
+def test_predictions_are_not_written_over_the_questions(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.jsonl").write_text(question_lines(3, 7))
+    assert call("evaluate", "random", "mine.jsonl", "--predictions", tmp_path / "mine.jsonl") == 2
+    assert "mine.jsonl holds the questions; choose another name" in " ".join(capsys.readouterr().err.split())
+    assert Path("mine.jsonl").read_text() == question_lines(3, 7)
+
+
 def test_compare_tests_pairs_on_the_validation_questions_the_runs_know(
     work: Path, tmp_path: Path, capsys: Captured
 ) -> None:

@@ -62,6 +62,8 @@ def evaluate(
 
     if predictions:
         refuse_without_folder(predictions)
+        if predictions.resolve() == questions.resolve():
+            raise click.UsageError(f"{predictions} holds the questions; choose another name for --predictions")
     chosen, members = choose_device(device), load_members(model)
     skipped = SkippedQuestions() if skip_bad else None
     asked = open_questions(questions, split=split, kind=kind, skipped=skipped)
