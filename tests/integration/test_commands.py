@@ -297,3 +297,9 @@ def test_floors_are_measured_and_compared_by_name(work: Path, capsys: Captured) 
     assert list(compared["accuracy"]) == ["random", str(work / "as-0"), "last-mentioned"]
     assert call("compare", "random", "most-frequent") == 2
     assert "random was trained on nothing; name the questions with --questions" in capsys.readouterr().err
+
+
+def test_compare_asks_what_a_file_holds_whatever_its_name_says(work: Path, capsys: Captured) -> None:
+    named = ("--questions", work / "toy.test.jsonl")
+    assert json_of(capsys, "compare", "random", "most-frequent", *named)["questions"] == 40
+    assert json_of(capsys, "compare", "random", "most-frequent", "--questions", work / "corpus")["questions"] == 30

@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     type=click.Path(exists=True, path_type=Path),
     help="A corpus, or any question file.  [default: the corpus the first run was trained on]",
 )
-@click.option("--split", type=click.Choice(["train", "valid", "test"]), help="Which questions.  [default: valid]")
+@click.option(
+    "--split",
+    type=click.Choice(["train", "valid", "test"]),
+    help="Which questions, if there are several splits.  [default: valid]",
+)
 @click.option("--kind", type=click.Choice(["NE", "CN", "V", "P"]), help="Which of CBT's kinds, if there are several.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:N.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one line of JSON.")
@@ -48,7 +52,7 @@ def compare(
         raise click.UsageError("compare either prediction files or models, not both")
     if files and (questions or split or kind):
         raise click.UsageError("prediction files hold their answers already; leave out --questions, --split and --kind")
-    right = read_right(models) if files else ask(models, questions, split or "valid", kind, device)
+    right = read_right(models) if files else ask(models, questions, split, kind, device)
     pairs: list[dict[str, Any]] = [
         {"first": a, "second": b, **compared(right[a], right[b])} for a, b in combinations(right, 2)
     ]
@@ -91,11 +95,12 @@ def compared(first: "np.ndarray", second: "np.ndarray") -> dict[str, float]:
 
 
 def ask(
-    models: tuple[str, ...], questions: Path | None, split: str, kind: str | None, device: str
+    models: tuple[str, ...], questions: Path | None, split: str | None, kind: str | None, device: str
 ) -> dict[str, "np.ndarray"]:
     """Which questions each model gets right, a row for each of its seeds."""
     import numpy as np
 
+    from epireader.data.loading import usual_split
     from epireader.data.prepare import open_questions
     from epireader.evaluation.accuracy import right_answers
     from epireader.evaluation.predict import predict
@@ -107,7 +112,8 @@ def ask(
     # All are loaded before any is asked: what is no reader is refused at once.
     readers = {name: {run: load_members(run) for run in runs_of(name)} for name in models}
     trained = next((next(iter(runs)) for name, runs in readers.items() if not is_floor(name)), models[0])
-    asked = open_questions(questions or corpus_of(trained, split), split=split, kind=kind)
+    source = questions or corpus_of(trained, split or "valid")
+    asked = open_questions(source, split=split or usual_split(source), kind=kind)
     right = {}
     for name, runs in readers.items():
         flags = []

@@ -46,6 +46,7 @@ def report(
       epireader report runs/epireader runs/as-reader --out report.html
       epireader report default cbtest_CN_valid_2000ex.txt --out report.html --png pictures
     """
+    from epireader.data.loading import usual_split
     from epireader.evaluation.plots import find_matplotlib, plots_of, write_pngs
     from epireader.evaluation.report_page import report_html
     from epireader.files import written_beside
@@ -94,13 +95,6 @@ def corpus_of_all(models: list[str]) -> Path:
         listed = " and ".join(str(corpus) for corpus in corpora.values())
         raise click.UsageError(f"the runs were trained on different corpora ({listed}); name QUESTIONS after the runs")
     return next(iter(corpora.values()))
-
-
-def usual_split(source: Path) -> str | None:
-    """The validation questions; but a file has one split only, which its name says."""
-    from epireader.data.sources import is_archive
-
-    return None if source.is_file() and not is_archive(source.name) else "valid"
 
 
 def ask(models: list[str], source: Path, split: str | None, kind: str | None, examples: int, device: str) -> "Report":

@@ -131,6 +131,11 @@ def splits_named(name: str) -> set[Split]:
     return {_SPLITS[word] for word in re.split("[^a-z]+", name.lower()) if word in _SPLITS}
 
 
+def usual_split(source: Path) -> Split | None:
+    """The validation questions; but a file has one split only, which its name says."""
+    return None if source.is_file() and not is_archive(source.name) else "valid"
+
+
 def _split_of(name: str, read: _Read) -> Split:
     path = PurePosixPath(name)
     return _SPLITS.get(path.parent.name, "all") if read is read_cnn else split_named(path.name)
