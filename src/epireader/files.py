@@ -10,7 +10,13 @@ from pathlib import Path
 
 @contextmanager
 def written_beside(target: Path) -> Iterator[Path]:
-    """A path to write a file to; it takes the place of `target` when the block ends well, and is removed otherwise."""
+    """A path to write a file to; it takes the place of `target` when the block ends well, and is removed otherwise.
+
+    A link stays one: the file it leads to is replaced.
+    """
+    if target.exists() and not target.is_file():
+        raise FileExistsError(f"{target} is a device, a pipe or a folder; choose another name for the file")
+    target = target.resolve()
     beside = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         yield beside

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,29 @@ def test_a_block_that_writes_nothing_is_an_error_and_no_empty_file(tmp_path: Pat
     with pytest.raises(FileNotFoundError), written_beside(tmp_path / "file"):
         pass
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["pipe", "folder"])
+def test_a_file_takes_the_place_of_files_only(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    make(tmp_path / "there")
+    before = (tmp_path / "there").stat()
+    with (
+        pytest.raises(FileExistsError, match="there is a device, a pipe or a folder"),
+        written_beside(tmp_path / "there"),
+    ):
+        pytest.fail("the block must not be entered")
+    assert (tmp_path / "there").stat() == before
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_link_to_a_file_stays_one_and_the_file_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far" / "file").write_text("old")
+    (tmp_path / "link").symlink_to(tmp_path / "far" / "file")
+    with written_beside(tmp_path / "link") as beside:
+        beside.write_text("new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "far" / "file").read_text() == "new"
 
 
 def test_a_folder_appears_when_the_block_ends_well(tmp_path: Path) -> None:
