@@ -26,9 +26,13 @@ from epireader.readers.passes import Notes, View, plan_passes, read_pass
 from epireader.readers.reading import ReaderModule
 from epireader.readers.saved import Model
 from epireader.text import Sentence, Token, split_sentences, tokenize_sentence
+from epireader.text.lexicon import SIGNS
 
 Passage = str | Sequence[str]
 """A text, or a list of sentences (whose places are then counted in `"\\n".join(sentences)`)."""
+
+_MARKS = frozenset(SIGNS.values())
+"""No words even where they have letters: a bracket is `-LRB-`."""
 
 
 @dataclass(frozen=True)
@@ -180,7 +184,7 @@ class Story:
     @cached_property
     def _words_proper(self) -> tuple[Words, ...]:
         """Every word but the marks between them, each once."""
-        return tuple((word,) for word in self._places if any(map(str.isalnum, word)))
+        return tuple((word,) for word in self._places if word not in _MARKS and any(map(str.isalnum, word)))
 
     @cached_property
     def _places(self) -> dict[str, list[int]]:

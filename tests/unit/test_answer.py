@@ -265,6 +265,6 @@ def test_the_bundled_model_answers_the_demonstration() -> None:
 
 
 def test_where_any_word_may_be_the_answer_no_mark_is_one() -> None:
-    answers = reader().read("“Ann had a goat!” -- said Tom, 'the 2nd'.").ask("XXXXX ran off.", top=50)
+    answers = reader().read("“Ann had a goat!” -- said Tom, 'the 2nd' (the [goat]).").ask("XXXXX ran off.", top=50)
     assert sorted(answer.text for answer in answers) == ["2nd", "Ann", "Tom", "a", "goat", "had", "said", "the"]
     assert reader().read("... ?").ask("XXXXX")[0].text in {"...", "?"}
