@@ -185,7 +185,7 @@ def test_names_that_could_not_be_read_back_are_refused(book: Path, tmp_path: Pat
     [
         (b"", "no question could be made from these 0 sentences"),
         (b"Ann slept. " * 30, "no question could be made from these 30 sentences"),
-        (b"Ann slept.\n\xff\n", "book.txt:2: the line is not UTF-8"),
+        (b"Ann slept.\n\xff\n", "book.txt:2: the line is not UTF-8: byte 0xff at column 1; save the file"),
         (b"Ann slept.\n\0", "book.txt:2: there is a NUL character"),
     ],
 )

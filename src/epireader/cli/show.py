@@ -58,7 +58,10 @@ def read_text(file: Path) -> str:
     """The text of a file, or of standard input for `-`."""
     data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
     try:
-        return data.decode("utf-8-sig")
+        text, wrong = data.decode("utf-8-sig"), data.find(b"\0")  # in UTF-16, and in files that are no text
     except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise ValueError(f"{file}:{line}: this is not UTF-8 text; save it as UTF-8 and try again") from None
+        text, wrong = "", error.start
+    if wrong >= 0:
+        line = data[:wrong].count(b"\n") + 1
+        raise ValueError(f"{file}:{line}: this is not UTF-8 text; save it as plain text in UTF-8 and try again")
+    return text

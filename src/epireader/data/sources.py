@@ -102,7 +102,9 @@ def decode(line: bytes) -> str:
         text = line.decode("utf-8")
     except UnicodeDecodeError as error:
         byte = line[error.start]
-        raise BadExample(f"the line is not UTF-8: byte 0x{byte:02x} at column {error.start + 1}") from None
+        raise BadExample(
+            f"the line is not UTF-8: byte 0x{byte:02x} at column {error.start + 1}; save the file as plain text in UTF-8"
+        ) from None
     return checked(text)
 
 

@@ -147,9 +147,10 @@ def test_text_is_read_from_files_and_standard_input(tmp_path: Path, monkeypatch:
     assert read_text(Path("-")) == "Zoë sat."
 
 
-def test_text_that_is_not_utf_8_is_refused_by_file_and_line(tmp_path: Path) -> None:
-    (tmp_path / "story.txt").write_bytes(b"one\ntwo\nZo\xeb\n")
-    with pytest.raises(ValueError, match=r"story\.txt:3: this is not UTF-8 text; save it as UTF-8 and try again"):
+@pytest.mark.parametrize("third", [b"Zo\xeb", "Zoe".encode("utf-16-le"), b"PK\0\3"], ids=["latin-1", "utf-16", "zip"])
+def test_what_is_not_utf_8_text_is_refused_by_file_and_line(tmp_path: Path, third: bytes) -> None:
+    (tmp_path / "story.txt").write_bytes(b"one\ntwo\n" + third)
+    with pytest.raises(ValueError, match=r"story\.txt:3: this is not UTF-8 text; save it as plain text in UTF-8 and"):
         read_text(tmp_path / "story.txt")
 
 

@@ -71,7 +71,7 @@ def test_a_word_with_spaces_is_passed_over_unless_numbers_follow_them(tmp_path: 
         ("b 1e99 1", "'1e99' is not a number of ordinary size"),
         ("", "there is no word at the start of the line"),
         (" 1 2", "there is no word at the start of the line"),
-        (b"\xff 1 2", "the line is not UTF-8: byte 0xff at column 1"),
+        (b"\xff 1 2", "the line is not UTF-8: byte 0xff at column 1; save the file as plain text in UTF-8"),
     ],
 )  # fmt: skip
 def test_a_broken_line_is_refused_with_its_number_even_for_a_word_nobody_wants(
