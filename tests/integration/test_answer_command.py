@@ -62,6 +62,15 @@ def test_an_explanation_shows_the_passage_the_hypotheses_and_the_evidence() -> N
     assert heading.split()[:4] == ["Tippin", "moved", "Ulwin", "moved"]
 
 
+@pytest.mark.parametrize("no_color", [False, True])
+def test_where_the_reader_looked_is_coloured_or_else_marked(monkeypatch: pytest.MonkeyPatch, no_color: bool) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
+    monkeypatch.setenv("TERM", "xterm-256color")
+    if no_color:
+        monkeypatch.setenv("NO_COLOR", "1")
+    assert ("Ulwin**" in run("--demo", "--explain").stdout) == no_color
+
+
 def test_an_explanation_shows_how_each_hypothesis_fits_the_blank() -> None:
     answers = json.loads(run("--demo", "--json").stdout)["answers"]
     lines = run("--demo", "--explain").stdout.splitlines()

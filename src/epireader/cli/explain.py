@@ -20,10 +20,11 @@ MARKS = ("", "", "", "*", "**")
 def explain_answers(story: "Story", question: str, answers: list["Answer"]) -> None:
     """Show on standard output how the answers came about."""
     console = Console(highlight=False)
+    colour = console.color_system is not None and not console.no_color
     console.print(Text(question, style="bold"))
     console.print()
     if answers[0].attention is not None:
-        console.print(shaded_passage(story, answers[0].attention, colour=console.color_system is not None))
+        console.print(shaded_passage(story, answers[0].attention, colour=colour))
         console.print()
     console.print(hypothesis_table(answers))
     if any(answer.evidence for answer in answers[:2]):
