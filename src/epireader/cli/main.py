@@ -60,6 +60,7 @@ def cli() -> None:
 
 
 def main() -> None:
+    open_closed_streams()
     try:
         cli(prog_name="epireader", standalone_mode=False)
         sys.stdout.flush()
@@ -77,6 +78,13 @@ def main() -> None:
             raise
         click.echo(f"epireader: {sentence}", err=True)
         sys.exit(1)
+
+
+def open_closed_streams() -> None:
+    """A standard stream that is closed (`>&-`) is an empty one, and no file that is opened later takes its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
 
 
 def explained(error: Exception) -> str | None:

@@ -154,6 +154,17 @@ def test_what_is_not_utf_8_text_is_refused_by_file_and_line(tmp_path: Path, thir
         read_text(tmp_path / "story.txt")
 
 
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("command", ["tokenize -", "make-questions a.txt --kinds a.kinds --kind names --out b.txt"])
+def test_a_stream_that_is_closed_is_an_empty_one(tmp_path: Path, command: str, closed: str) -> None:
+    (tmp_path / "a.txt").write_text("Ann Bob Cid Dan Eve Fay Gus Hal Ida Jim .\n" * 21)
+    (tmp_path / "a.kinds").write_text("NNNNNNNNNN-\n" * 21)
+    script = f'"$0" -m epireader {command} < a.txt {closed}'
+    finished = subprocess.run(["sh", "-c", script, sys.executable], cwd=tmp_path, capture_output=True, check=False)
+    assert (finished.returncode, b"Traceback" in finished.stderr) == (0, False)
+    assert command == "tokenize -" or "XXXXX" in (tmp_path / "b.txt").read_text()
+
+
 @pytest.mark.parametrize("buffered", [True, False])
 @pytest.mark.parametrize("sentences", [1, 30_000])
 def test_a_reader_that_goes_away_is_no_reason_to_complain(tmp_path: Path, sentences: int, buffered: bool) -> None:
