@@ -93,6 +93,9 @@ def explained(error: Exception) -> str | None:
         return "the GPU has too little memory for this; try a smaller training.batch_size or --device cpu"
     if isinstance(error, OSError):
         return f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
+    if isinstance(error, UnicodeEncodeError):
+        character = error.object[error.start]
+        return f"{character!a} cannot be written in {error.encoding}; terminal and text must be UTF-8 (PYTHONIOENCODING=utf-8)"
     if isinstance(error, (ValueError, ArithmeticError)) and type(error).__module__.startswith("epireader"):
         return str(error)
     if type(error) is ValueError:

@@ -92,6 +92,11 @@ def test_without_a_command_help_is_shown_as_a_mistake(capsys: Captured) -> None:
         ),
         (FileExistsError("out exists already"), 1, "epireader: out exists already\n"),
         (OSError(28, "No space left on device"), 1, "epireader: No space left on device\n"),
+        (
+            UnicodeEncodeError("ascii", "Zoë", 2, 3, "x"),
+            1,
+            "epireader: '\\xeb' cannot be written in ascii; terminal and text must be UTF-8 (PYTHONIOENCODING=utf-8)\n",
+        ),
         (click.UsageError("not so"), 2, "Error: not so\n"),
         (click.Abort(), 130, ""),
         (KeyboardInterrupt(), 130, "\n"),
