@@ -103,6 +103,9 @@ def test_the_bundled_stories_can_be_listed() -> None:
         (["--story", "no-such-story", "--question", "XXXXX"], "there is no file 'no-such-story'"),
         (["--story", STORY], "ask something with --question"),
         (["--batch", "pyproject.toml"], "say where the answers go with --out"),
+        (["--batch", "pyproject.toml", "--candidates", "a,b"], "--candidates does nothing beside --batch"),
+        (["--demo", "--question", "XXXXX"], "--question does nothing beside --demo"),
+        (["--story", STORY, "--question", "XXXXX", "--out", "x.json"], "--out goes with --batch"),
     ],
 )
 def test_a_mistake_on_the_command_line_is_explained_with_exit_code_2(arguments: list[str], sentence: str) -> None:

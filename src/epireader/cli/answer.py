@@ -1,8 +1,9 @@
 """`epireader answer`."""
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +16,9 @@ DEMONSTRATION = (
     "flood-at-elder-bank",
     '"You may not touch one of us before the grass is dry," said XXXXX to the owl, and she trembled for her babies.',
 )
+
+IDLE_BESIDE = {"batch": ("story", "question", "candidates", "explain", "demo"), "demo": ("story", "question")}
+"""Options that have no part in what another one does."""
 
 
 @click.command()
@@ -54,6 +58,7 @@ def answer(
       epireader answer --batch questions.jsonl --out answers.jsonl
       epireader answer --demo --explain
     """
+    refuse_idle_options(click.get_current_context().params)
     if stories:
         list_stories()
         return
@@ -83,6 +88,16 @@ def answer(
         explain_answers(read, question, answers)
         return
     click.echo(answer_table(answers))
+
+
+def refuse_idle_options(given: Mapping[str, Any]) -> None:
+    """An option that would do nothing is refused, not passed over: its answers are not those that are asked for."""
+    for option, idle in IDLE_BESIDE.items():
+        for name in idle:
+            if given[option] and given[name]:
+                raise click.UsageError(f"--{name} does nothing beside --{option}; leave one of them out")
+    if given["out"] and not given["batch"]:
+        raise click.UsageError("--out goes with --batch; without it the answers are printed")
 
 
 def list_stories() -> None:
