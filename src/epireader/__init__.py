@@ -16,3 +16,7 @@ def __getattr__(name: str) -> Any:
 
         return getattr(answer, name)
     raise AttributeError(f"module 'epireader' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})  # for help() and completion

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import pydoc
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -124,6 +125,12 @@ def loaded_after(statement: str) -> set[str]:
 
 def test_help_and_the_package_itself_start_without_torch_and_numpy() -> None:
     assert not loaded_after("import epireader, epireader.cli.main") & {"torch", "numpy", "safetensors", "rich"}
+
+
+def test_all_that_is_public_is_shown_by_help_and_completion() -> None:
+    assert set(epireader.__all__) <= set(dir(epireader))
+    assert "class Story" in pydoc.plain(pydoc.render_doc(epireader))
+    assert not loaded_after("import epireader; dir(epireader)") & {"torch", "numpy"}
 
 
 def test_no_commands_help_needs_torch_or_numpy() -> None:
