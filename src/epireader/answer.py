@@ -6,7 +6,7 @@
 ...     print(answer.text, answer.pi)
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -136,6 +136,7 @@ class Story:
 
     def __init__(self, reader: Reader, passage: Passage) -> None:
         self.reader = reader
+        _refuse_what_is_no_text(passage)
         self.text = passage if isinstance(passage, str) else "\n".join(passage)
         self.sentences = read_passage(passage)
         """Its sentences; one too long to be read at once is in pieces."""
@@ -213,6 +214,12 @@ def read_passage(passage: Passage) -> tuple[Sentence, ...]:
     if not pieces:
         raise BadExample("the passage has no words")
     return tuple(pieces)
+
+
+def _refuse_what_is_no_text(passage: object) -> None:
+    sentences = (passage,) if isinstance(passage, str) or not isinstance(passage, Collection) else passage
+    if not all(isinstance(sentence, str) for sentence in sentences):
+        raise TypeError(f"a passage must be a text or a list of sentences, got {passage!r:.60}")
 
 
 def _checked_top(top: int | None, member: Model) -> int:

@@ -1,5 +1,8 @@
 """`answer.py`: raw text in, answers out."""
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -249,6 +252,14 @@ def test_a_very_long_sentence_is_read_in_pieces_and_no_word_is_lost() -> None:
 def test_bad_input_is_refused_in_one_sentence(passage: object, question: str, candidates: object, reason: str) -> None:
     with pytest.raises(BadExample, match=reason):
         reader().answer(passage, question, candidates)
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("passage", [Path("a.txt"), None, b"Ann had a goat.", ["Ann had a goat.", None]], ids=repr)
+def test_a_passage_that_is_no_text_is_refused_with_what_it_is(passage: Any) -> None:
+    with pytest.raises(TypeError) as error:
+        reader().read(passage)
+    assert str(error.value) == f"a passage must be a text or a list of sentences, got {passage!r}"
 
 
 def test_fewer_than_one_answer_cannot_be_asked_for() -> None:
