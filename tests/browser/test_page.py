@@ -238,3 +238,4 @@ def test_a_server_that_is_gone_is_told(visit: Any) -> None:
     page.click("text=Ask")
     visit.says("#problem", "cannot be reached")
     visit.complaints.clear()
+    assert page.get_attribute("#question", "aria-invalid") is None

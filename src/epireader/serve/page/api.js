@@ -1,4 +1,5 @@
-// The server's side of the page. Whatever fails comes back as one Error with a sentence for people.
+// The server's side of the page. Whatever fails comes back as one Error with a sentence for people, `refused` where what
+// was sent is at fault.
 
 async function call(path, body) {
   const options = body === undefined
@@ -11,7 +12,10 @@ async function call(path, body) {
     throw new Error("The server cannot be reached. Is it still running?");
   }
   const answer = await response.json().catch(() => ({}));
-  if (!response.ok) throw new Error(sentence(answer.error ?? `the server answered ${response.status}`));
+  if (!response.ok) {
+    const error = new Error(sentence(answer.error ?? `the server answered ${response.status}`));
+    throw Object.assign(error, { refused: response.status < 500 });
+  }
   return answer;
 }
 

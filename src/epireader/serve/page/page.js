@@ -153,7 +153,7 @@ function askTyped() {
     throw new Error("Type a question with XXXXX for the missing word, or click a word in the story.");
   }
   return ask(typed(page.story ?? { characters: [] }, question, given.length ? given : null)).catch((error) => {
-    byId("question").setAttribute("aria-invalid", "true");
+    if (error.refused) byId("question").setAttribute("aria-invalid", "true");
     throw error;
   });
 }
