@@ -15,7 +15,9 @@ const SHOWN = {
   question:
     '"You may not touch one of us before the grass is dry," said XXXXX to the owl, and she trembled for her babies.',
 };
-const page = { stories: [], story: null, name: null, told: null, asking: 0 };
+const NO_STORY = makeStory("", "", { words: [], sentences: [] });
+const OVERTAKEN = new Error("Something else was asked for meanwhile.");
+const page = { stories: [], story: NO_STORY, name: null, told: null, asking: 0 };
 
 const passage = new Passage((index) => guarded(() => ask(leftOut(page.story, index))));
 const threads = new Threads();
@@ -28,10 +30,20 @@ async function guarded(action) {
   try {
     await action();
   } catch (error) {
+    if (error === OVERTAKEN) return;
     byId("problem").textContent = error.message;
     byId("status").textContent = "";
     byId("reading").removeAttribute("aria-busy");
   }
+}
+
+/** What a request brings, or why it failed. Whatever comes after something else was asked for is OVERTAKEN. */
+async function latest(request) {
+  const ticket = ++page.asking;
+  const [brought] = await Promise.allSettled([request]);
+  if (ticket !== page.asking) throw OVERTAKEN;
+  if (brought.status === "rejected") throw brought.reason;
+  return brought.value;
 }
 
 async function openStory(name, ownText = "") {
@@ -40,29 +52,27 @@ async function openStory(name, ownText = "") {
   byId("own").hidden = Boolean(bundled);
   listQuestions(bundled?.questions ?? []);
   page.name = bundled ? name : OWN;
-  forget();
   if (!bundled) byId("text").value = ownText;
-  const text = bundled ? bundled.text : ownText;
-  const title = bundled ? bundled.title : "Your own text";
+  const { title, text } = bundled ?? { title: "Your own text", text: ownText };
   byId("title").textContent = title;
-  if (!text.trim()) {
-    page.story = null;
-    passage.show(makeStory(title, "", { words: [], sentences: [] }));
-    remember();
-    return;
+  forget();
+  if (text.trim()) {
+    page.story = makeStory(title, text, await latest(api.read(text)));
+    passage.show(page.story);
   }
-  const story = makeStory(title, text, await api.read(text));
-  page.story = story;
-  passage.show(story);
   remember();
 }
 
+/** Nothing is read or asked any more; what is still under way is overtaken. */
 function forget() {
   page.told = null;
   page.asking += 1;
+  page.story = NO_STORY;
   answers.clear();
   threads.clear();
-  passage.explain({});
+  passage.show(NO_STORY);
+  byId("status").textContent = "";
+  byId("reading").removeAttribute("aria-busy");
 }
 
 function listQuestions(questions) {
@@ -72,16 +82,14 @@ function listQuestions(questions) {
 }
 
 async function ask(cloze) {
-  if (!page.story) throw new Error("Paste a story and let it be read first.");
-  const ticket = ++page.asking;
+  if (page.story === NO_STORY) throw new Error("There is no story yet: choose one, or paste one and let it be read.");
   byId("question").value = cloze.question;
   byId("candidates").value = cloze.candidates?.join(", ") ?? "";
   byId("status").textContent = "Reading…";
   byId("reading").setAttribute("aria-busy", "true");
   const request = { passage: passageOf(page.story, cloze), question: cloze.question, model: byId("model").value || null };
   if (cloze.candidates) request.candidates = cloze.candidates;
-  const answered = await api.answer(request);
-  if (ticket !== page.asking) return;
+  const answered = await latest(api.answer(request));
   byId("reading").removeAttribute("aria-busy");
   page.told = tell(page.story, cloze, answered);
   show();
@@ -152,7 +160,7 @@ function askTyped() {
     byId("question").focus();
     throw new Error("Type a question with XXXXX for the missing word, or click a word in the story.");
   }
-  return ask(typed(page.story ?? { characters: [] }, question, given.length ? given : null)).catch((error) => {
+  return ask(typed(page.story, question, given.length ? given : null)).catch((error) => {
     if (error.refused) byId("question").setAttribute("aria-invalid", "true");
     throw error;
   });
@@ -163,7 +171,7 @@ function remember() {
   const byClick = cloze && cloze.word !== null;
   const fragment = toFragment({
     story: page.name === OWN ? null : page.name,
-    text: page.name === OWN ? page.story?.text : null,
+    text: page.name === OWN ? page.story.text : null,
     word: byClick ? cloze.word : null,
     question: cloze && !byClick ? cloze.question : null,
     candidates: cloze?.candidates?.join(", "),
