@@ -81,3 +81,11 @@ def test_a_story_that_could_not_be_read_leaves_no_other_in_its_place(visit: Any)
     page.click("text=Ask")
     visit.says("#problem", "There is no story yet")
     visit.complaints.clear()
+
+
+def test_an_answer_that_breaks_off_is_told(visit: Any) -> None:
+    page = visit.open()
+    page.route("**/v1/answer", lambda route: route.fulfill(status=200, body='{"model": "default", "ans'))
+    page.fill("#question", QUESTION)
+    page.click("text=Ask")
+    visit.says("#problem", "broke off")

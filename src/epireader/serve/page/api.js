@@ -11,11 +11,12 @@ async function call(path, body) {
   } catch {
     throw new Error("The server cannot be reached. Is it still running?");
   }
-  const answer = await response.json().catch(() => ({}));
+  const answer = await response.json().catch(() => null);
   if (!response.ok) {
-    const error = new Error(sentence(answer.error ?? `the server answered ${response.status}`));
+    const error = new Error(sentence(answer?.error ?? `the server answered ${response.status}`));
     throw Object.assign(error, { refused: response.status < 500 });
   }
+  if (answer === null) throw new Error("The server's answer broke off. Is it still running?");
   return answer;
 }
 
