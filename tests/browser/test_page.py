@@ -189,6 +189,16 @@ def test_ones_own_text_is_read_and_never_becomes_html(visit: Any) -> None:
     assert page.locator(".word.hypothesis").count() > 0
 
 
+def test_ones_own_text_is_still_there_after_a_look_at_another_story(visit: Any) -> None:
+    page = visit.open("/#text=Ann+had+a+goat.+The+goat+ran+off.")
+    page.select_option("#story", "snow-letter")
+    visit.says("#passage", "Ambry")
+    page.select_option("#story", "own")
+    visit.says("#passage", "The goat ran off.")
+    assert page.input_value("#text") == "Ann had a goat. The goat ran off."
+    assert "text=Ann" in page.url
+
+
 def test_the_link_brings_back_what_was_shown(visit: Any, visits: Callable[..., Any]) -> None:
     page = visit.open()
     page.fill("#candidates", "clog, owl, mole")

@@ -217,7 +217,7 @@ async function share() {
 }
 
 function listen() {
-  byId("story").addEventListener("change", (event) => guarded(() => openStory(event.target.value)));
+  byId("story").addEventListener("change", (event) => guarded(() => openStory(event.target.value, byId("text").value)));
   byId("read").addEventListener("click", () => guarded(() => openStory(OWN, byId("text").value)));
   byId("model").addEventListener("change", () => guarded(() => page.told && ask(page.told.cloze)));
   byId("form").addEventListener("submit", (event) => {
