@@ -49,6 +49,18 @@ def test_everything_can_be_done_with_the_keyboard_alone(visit: Any) -> None:
     assert page.inner_text("#verdict").startswith("The Extractor alone")
 
 
+def test_the_way_past_the_question_leads_to_the_story_and_changes_nothing(visit: Any) -> None:
+    page = visit.open("/#text=Ann+had+a+goat.+The+goat+ran+off.&word=6")
+    page.wait_for_selector("#result:not([hidden])")
+    before = page.url
+    page.focus(".skip")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.textContent") == "goat"
+    assert page.url == before
+    assert page.locator("#result").is_visible()
+    assert page.input_value("#text") == "Ann had a goat. The goat ran off."
+
+
 def test_everything_that_can_be_used_has_a_name(visit: Any) -> None:
     page = visit.open()
     visit.ask()

@@ -229,6 +229,10 @@ function listen() {
     if (question) guarded(() => ask(typed(page.story, question, null)));
     event.target.value = "";
   });
+  byId("skip").addEventListener("click", (event) => {
+    event.preventDefault(); // the address says what is shown
+    passage.focus(passage.current);
+  });
   byId("show-me").addEventListener("click", () => guarded(showOne));
   byId("alone").addEventListener("change", () => page.told && show());
   byId("share").addEventListener("click", () => guarded(share));
