@@ -215,6 +215,31 @@ def test_at_shutdown_what_was_begun_is_finished_and_no_more_is_taken(reader: Rea
     assert late.json() == {"error": "the server is shutting down"}
 
 
+def test_a_request_that_is_given_up_at_shutdown_is_told_so(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = create_app(ServeSettings(), {"default": reader})
+    begun, go, answer_all = threading.Event(), threading.Event(), Reader.answer_all
+
+    def slowly(self: Reader, *given: Any, **named: Any) -> Any:
+        begun.set()
+        assert go.wait(30)
+        return answer_all(self, *given, **named)
+
+    monkeypatch.setattr(Reader, "answer_all", slowly)
+
+    async def give_up() -> httpx.Response:
+        async with client_of(app) as client:
+            request = asyncio.create_task(client.post("/v1/answer", content=asked(), headers=JSON))
+            await asyncio.to_thread(begun.wait, 30)
+            request.cancel()  # as uvicorn does to what has not ended after --shutdown-seconds
+            return await request
+
+    response = run(give_up())
+    go.set()
+    assert response.status_code == 503
+    assert response.json() == {"error": "the server is shutting down"}
+    assert 'path="/v1/answer",status="503"} 1.0' in call(app, "GET", "/metrics").text
+
+
 def test_every_request_gives_its_place_back_however_it_ended(reader: Reader) -> None:
     app = create_app(ServeSettings(queue=2), {"default": reader})
     for body in (asked(), b"", b"[" * 50_000, b" " * 300_000, asked(question="no blank"), asked()) * 2:

@@ -17,7 +17,7 @@ from epireader.answer import Reader
 from epireader.serve.batching import Batcher, Closed, QueueFull
 from epireader.serve.checks import checked_passage, checked_questions
 from epireader.serve.desk import Desk, Task, load_readers
-from epireader.serve.errors import Refusal, answer_errors, busy
+from epireader.serve.errors import Refusal, answer_errors, busy, shutting_down
 from epireader.serve.guard import Guard
 from epireader.serve.metrics import Metrics
 from epireader.serve.schemas import (
@@ -127,7 +127,7 @@ def add_facts(app: FastAPI, readers: Mapping[str, Reader], work: Work) -> None:
     @app.get("/healthz", summary="Whether questions are being answered.", responses={503: _ERRORS[503]})
     async def healthz() -> Health:
         if not work.alive:
-            raise busy("the server is shutting down")
+            raise shutting_down()
         return Health(status="ok", version=__version__, waiting=work.waiting)
 
 
@@ -156,7 +156,7 @@ async def done(work: Work, task: Task) -> Response:
     except QueueFull:
         raise busy("too many requests are waiting; try again in a second") from None
     except Closed:
-        raise busy("the server is shutting down") from None
+        raise shutting_down() from None
     return Response(await asyncio.wrap_future(future), media_type="application/json")
 
 

@@ -39,10 +39,17 @@ class Refusal(Exception):
         self.sentence = sentence
         self.headers = dict(headers or {})
 
+    def response(self) -> Response:
+        return error_response(self.status, self.sentence, self.headers)
+
 
 def busy(sentence: str, headers: Mapping[str, str] | None = None) -> Refusal:
     """A refusal that holds for this moment only."""
     return Refusal(503, sentence, {"Retry-After": "1", **(headers or {})})
+
+
+def shutting_down() -> Refusal:
+    return busy("the server is shutting down")
 
 
 def error_body(sentence: str) -> bytes:
@@ -71,7 +78,7 @@ def answer_errors(app: FastAPI) -> None:
 
     def refusal(_: Request, error: Exception) -> Response:
         assert isinstance(error, Refusal)
-        return error_response(error.status, error.sentence, error.headers)
+        return error.response()
 
     def bad_example(_: Request, error: Exception) -> Response:
         assert isinstance(error, BadExample)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from epireader.serve.errors import OUR_FAULT, Refusal, busy, error_response
+from epireader.serve.errors import OUR_FAULT, Refusal, busy, error_response, shutting_down
 from epireader.serve.metrics import Metrics
 from epireader.serve.settings import ServeSettings
 
@@ -50,7 +50,11 @@ class Guard:
         try:
             await self._pass(scope, receive, out)
         except Refusal as refusal:
-            await error_response(refusal.status, refusal.sentence, refusal.headers)(scope, receive, out)
+            await refusal.response()(scope, receive, out)
+        except asyncio.CancelledError:  # the server gives up what takes too long at shutdown
+            if out.status is not None:
+                raise
+            await shutting_down().response()(scope, receive, out)
         except Exception:
             _log.exception("%s %s failed", scope["method"], scope["path"])
             if out.status is None:
