@@ -47,6 +47,21 @@ def test_the_right_answer_comes_out_on_top_with_its_bars(visit: Any) -> None:
     assert "whole story" in page.inner_text("#scope")
 
 
+@pytest.mark.parametrize(
+    ("before", "blank", "after"),
+    [
+        ("Mr. ____ of B____ gave his ", "XXXXX", " to Ann."),
+        ("The XXXXXL coat, said snake___case, of the ", "[MASK]", "."),
+        ("“", "@placeholder", "!” said Ann____."),
+        ("Ann fed the ", "_____", "."),
+    ],
+)
+def test_an_answer_is_shown_in_the_blank_that_was_asked_about(visit: Any, before: str, blank: str, after: str) -> None:
+    page = visit.open()
+    visit.ask(before + blank + after)
+    assert page.text_content("#asked") == before + visit.top() + after
+
+
 def test_the_passage_is_shaded_where_the_extractor_looked(visit: Any) -> None:
     page = visit.open()
     visit.ask()

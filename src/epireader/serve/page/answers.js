@@ -1,6 +1,6 @@
 // The hypotheses: three bars each, and for the chosen one the sentences that moved it.
 
-import { oneLine, strongest, surface } from "./cloze.js";
+import { aroundBlank, oneLine, strongest, surface } from "./cloze.js";
 import { byId, make, percent, scrollTo } from "./dom.js";
 
 const BARS = [["p", "Extractor"], ["e", "Reasoner"], ["pi", "Both"]];
@@ -121,8 +121,8 @@ function bar(key, name, value) {
 }
 
 function filledIn(question, word) {
-  const [before, ...after] = question.split(/XXXXX|_{3,}|\[MASK\]|@placeholder/);
-  return [before, make("mark", { text: word }), after.join(" ")];
+  const [before, after] = aroundBlank(question);
+  return [before, make("mark", { text: word }), after];
 }
 
 function verdict(told, best) {

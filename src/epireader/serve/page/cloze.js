@@ -13,6 +13,15 @@ export const surface = (story, place) => story.characters.slice(place.start, pla
 export const oneLine = (text) => text.replace(/\s+/g, " ").trim();
 export const canBeLeftOut = (word) => /[\p{L}\p{N}]/u.test(word.text);
 
+const NAMED_BLANK = /(?<![\p{L}\p{N}_])(?:XXXXX|@placeholder|\[MASK\])(?![\p{L}\p{N}_])/u;
+const UNDERSCORES = /(?<![\p{L}\p{N}_])_{3,}(?![\p{L}\p{N}_])/u;
+
+/** What stands before and after the blank, by the server's rule: underscores are the blank only where no other is. */
+export function aroundBlank(question) {
+  const { 0: blank, index } = NAMED_BLANK.exec(question) ?? UNDERSCORES.exec(question);
+  return [question.slice(0, index), question.slice(index + blank.length)];
+}
+
 /** A question about the whole story. */
 export function typed(story, question, candidates) {
   const pieces = [{ start: 0, end: story.characters.length }];
