@@ -88,21 +88,46 @@ def test_it_is_dark_where_the_system_is_and_where_somebody_wants_it(visits: Call
     assert paper(page) < 150
 
 
-CONTRAST = """(selector) => {
-  const rgb = (text) => { const c = document.createElement('canvas').getContext('2d'); c.fillStyle = text; c.fillRect(0, 0, 1, 1);
-    return [...c.getImageData(0, 0, 1, 1).data].slice(0, 3); };
-  const light = (text) => rgb(text).map(v => v / 255).map(v => v <= .04 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
+CONTRAST = """([selector, property, pseudo]) => {
+  const element = document.querySelector(selector);
+  const brush = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+  const paint = (colour) => { brush.fillStyle = colour; brush.fillRect(0, 0, 1, 1);
+    return [...brush.getImageData(0, 0, 1, 1).data].slice(0, 3); };
+  const light = (colour) => colour.map(v => v / 255).map(v => v <= .04 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
     .reduce((sum, v, n) => sum + v * [.2126, .7152, .0722][n], 0);
-  const text = getComputedStyle(document.querySelector(selector)).color;
-  const [a, b] = [light(text), light(getComputedStyle(document.body).backgroundColor)].sort((x, y) => y - x);
-  return (a + .05) / (b + .05);
+  const around = [];
+  for (let one = element; one; one = one.parentElement) around.unshift(getComputedStyle(one));
+  const below = light(around.map(style => paint(style.backgroundColor)).at(-1));
+  brush.globalAlpha = around.reduce((share, style) => share * style.opacity, 1);
+  const above = light(paint(getComputedStyle(element, pseudo)[property]));
+  return (Math.max(above, below) + .05) / (Math.min(above, below) + .05);
 }"""
+"""How much a colour of an element stands out from all that is painted under it."""
+
+TEXTS = [
+    "body",
+    ".hint",
+    "#marks span",
+    ".asked mark",
+    ".bar .name",
+    ".quiet",
+    "label",
+    ".main",
+    ".scope",
+    ".word.looked-at",
+]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out_from_the_paper(visits: Callable[..., Any], scheme: str) -> None:
-    visit = visits(color_scheme=scheme)
-    page = visit.open()
-    visit.ask()
-    for selector in ("body", ".hint", "#marks span", ".asked mark", ".bar .name", ".quiet", "label"):
-        assert page.evaluate(CONTRAST, selector) >= 4.5, selector
+def test_text_and_fields_stand_out_from_what_is_under_them(visits: Callable[..., Any], scheme: str) -> None:
+    page = visits(color_scheme=scheme).open("/#text=Ann+had+a+goat.+The+goat+ran+off.&word=6")
+    page.wait_for_selector("#result:not([hidden])")
+    page.evaluate("document.querySelector('.word.looked-at').style.setProperty('--shade', 1)")
+    for selector in TEXTS:
+        assert page.evaluate(CONTRAST, [selector, "color", None]) >= 4.5, selector
+    page.check("#alone")
+    for selector in (".bar.e .name", ".bar.pi .figure"):
+        assert page.evaluate(CONTRAST, [selector, "color", None]) >= 4.5, selector
+    assert page.evaluate(CONTRAST, ["#text", "color", "::placeholder"]) >= 4.5
+    for selector in ("#story", "#text", "#question", "#candidates"):
+        assert page.evaluate(CONTRAST, [selector, "borderTopColor", None]) >= 3, selector
