@@ -88,6 +88,19 @@ def test_it_is_dark_where_the_system_is_and_where_somebody_wants_it(visits: Call
     assert paper(page) < 150
 
 
+def test_on_paper_it_is_light_and_nothing_is_cut_off_or_stands_beside_the_wrong_line(
+    visits: Callable[..., Any],
+) -> None:
+    visit = visits(color_scheme="dark", viewport={"width": 1123, "height": 794})
+    page = visit.open()
+    visit.ask()
+    page.emulate_media(media="print", color_scheme="dark")
+    assert paper(page) > 600
+    assert page.locator("#answers").evaluate("(box) => box.scrollHeight - box.clientHeight") <= 1
+    assert not page.locator("#threads").is_visible()
+    assert not page.locator("#marks").is_visible()
+
+
 CONTRAST = """([selector, property, pseudo]) => {
   const element = document.querySelector(selector);
   const brush = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
