@@ -115,6 +115,26 @@ def test_a_reader_that_reads_again_says_what_came_of_it(visit: Any) -> None:
     assert page.locator("#again").is_hidden()
 
 
+def test_a_reader_without_a_reasoner_has_one_bar_and_no_switch(visit: Any) -> None:
+    def without_reasoner(route: Any) -> None:
+        response = route.fetch()
+        body = response.json()
+        body["answers"] = [{**one, "e": None, "evidence": None, "fits_blank": None} for one in body["answers"]]
+        route.fulfill(response=response, json=body)
+
+    page = visit.open(f"/#story={STORY}&alone=1")
+    page.route("**/v1/answer", without_reasoner)
+    visit.ask()
+    assert page.inner_text("#verdict").startswith("The reader says")
+    assert set(page.locator(".bar .name").all_inner_texts()) == {"Reader"}
+    assert "Reasoner" not in page.inner_text("#answers")
+    assert page.locator("#alone").is_hidden()
+    page.unroute("**/v1/answer")
+    page.click("form .main")
+    visit.says("#verdict", "The Extractor alone says")
+    assert page.locator("#alone").is_visible()
+
+
 def test_lines_lead_from_the_chosen_hypothesis_to_sentences_that_moved_it(visit: Any) -> None:
     page = visit.open()
     visit.ask()

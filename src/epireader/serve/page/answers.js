@@ -4,6 +4,7 @@ import { aroundBlank, oneLine, strongest, surface } from "./cloze.js";
 import { byId, make, percent, scrollTo } from "./dom.js";
 
 const BARS = [["p", "Extractor"], ["e", "Reasoner"], ["pi", "Both"]];
+const ONE_BAR = [["pi", "Reader"]]; // of a reader that has no Reasoner
 
 export class Answers {
   constructor({ onChoose, onSentence }) {
@@ -19,6 +20,7 @@ export class Answers {
     this.told = told;
     this.list.replaceChildren(...ranked(told).map((n, rank) => this.item(n, rank)));
     this.list.classList.toggle("alone", told.alone);
+    byId("toggle").hidden = !told.reasoned;
     this.say();
     this.choose(told.chosen);
   }
@@ -31,7 +33,7 @@ export class Answers {
 
   item(n, rank) {
     const answer = this.told.answers[n];
-    const bars = BARS.map(([key, name]) => bar(key, name, answer[key]));
+    const bars = (this.told.reasoned ? BARS : ONE_BAR).map(([key, name]) => bar(key, name, answer[key]));
     const button = make("button", {
       cls: "hypothesis-card",
       attributes: { type: "button", "data-hypothesis": n },

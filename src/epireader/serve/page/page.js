@@ -109,16 +109,17 @@ function tell(story, cloze, answered) {
     sentences: sentencesInStory(story, answered.words, inStory),
     moves: moves(answered.answers),
     fits: fits(answered.answers),
+    reasoned: answered.answers.some((answer) => answer.e !== null),
     expected,
     findable: answered.words.some((word) => word.text === expected),
-    alone: byId("alone").checked,
+    alone: false,
     chosen: 0,
   };
 }
 
 function show() {
   const { told } = page;
-  told.alone = byId("alone").checked;
+  told.alone = told.reasoned && byId("alone").checked;
   told.chosen = ranked(told)[0];
   answers.show(told);
   choose(told.chosen);
