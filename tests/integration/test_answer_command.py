@@ -8,6 +8,7 @@ from click.testing import CliRunner, Result
 
 from epireader.cli.answer import DEMONSTRATION
 from epireader.cli.main import cli
+from epireader.files import sha256_of
 
 STORY, QUESTION = DEMONSTRATION
 
@@ -142,12 +143,55 @@ def test_a_batch_that_was_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
     whole = (tmp_path / "whole.jsonl").read_bytes()
     four_and_a_half = b"".join(whole.splitlines(keepends=True)[:4]) + b'{"id": 4, "quest'
     (tmp_path / "out.jsonl.part").write_bytes(four_and_a_half)
+    (tmp_path / "out.jsonl.part.json").write_text(
+        json.dumps({"source": sha256_of(tmp_path / "in.jsonl"), "model": "default", "top": None})
+    )
     result = run("--batch", str(tmp_path / "in.jsonl"), "--out", str(tmp_path / "out.jsonl"))
     assert "going on after line 4" in result.stderr
     again = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [record["id"] for record in again] == list(range(9))
     assert [r["answers"][0]["text"] for r in again] == [json.loads(x)["answers"][0]["text"] for x in whole.splitlines()]
-    assert not (tmp_path / "out.jsonl.part").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "out.jsonl", "whole.jsonl"]
+
+
+@pytest.mark.parametrize("changed", ["the questions", "--model", "--top", "nothing is known"])
+def test_a_batch_goes_on_only_with_what_it_was_begun_with(tmp_path: Path, changed: str) -> None:
+    source, part = tmp_path / "in.jsonl", tmp_path / "out.jsonl.part"
+    source.write_text("\n".join(batch_lines(3)) + "\n")
+    made_of = {"source": sha256_of(source), "model": "default", "top": 2}
+    made_of |= {"the questions": {"source": "other"}, "--model": {"model": "mine"}, "--top": {"top": 1}}.get(
+        changed, {}
+    )
+    part.write_text('{"id": 0}\n')
+    if changed != "nothing is known":
+        (tmp_path / "out.jsonl.part.json").write_text(json.dumps(made_of))
+    result = CliRunner().invoke(
+        cli, ["answer", "--batch", str(source), "--out", str(tmp_path / "out.jsonl"), "--top", "2"]
+    )
+    assert result.exit_code == 2
+    assert "give what it was begun with, or remove it to begin anew" in result.stderr
+    assert part.read_text() == '{"id": 0}\n'
+
+
+def test_a_batch_of_which_no_line_can_be_answered_has_failed(tmp_path: Path) -> None:
+    (tmp_path / "story.txt").write_text("Ann had a goat.\nTom had a cow.\n")
+    result = CliRunner().invoke(
+        cli, ["answer", "--batch", str(tmp_path / "story.txt"), "--out", str(tmp_path / "out.jsonl")]
+    )
+    assert str(result.exception).startswith(f"no line of {tmp_path / 'story.txt'} could be answered; ")
+    assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 2
+
+
+def test_the_licence_around_a_book_is_no_part_of_its_story(tmp_path: Path) -> None:
+    frame = "*** {} OF THE PROJECT GUTENBERG EBOOK ANN ***\n"
+    story = "Ann had a goat. Tom had a cow.\n"
+    (tmp_path / "book.txt").write_text(f"Licence.\n{frame.format('START')}{story}{frame.format('END')}Donate.\n")
+    (tmp_path / "story.txt").write_text(story)
+    book, plain = (
+        run("--story", str(tmp_path / name), "--question", "XXXXX had a cow.").stdout
+        for name in ("book.txt", "story.txt")
+    )
+    assert book == plain
 
 
 def test_a_batch_never_writes_over_what_is_there(tmp_path: Path) -> None:

@@ -118,7 +118,10 @@ def find_story(story: str | None) -> tuple[str, str]:
     path = Path(story)
     if story != "-" and not path.is_file():
         raise click.UsageError(f"there is no file {story!r}, and no bundled story of that name (see --stories)")
-    return path.name, read_text(path)
+
+    from epireader.data.books import without_licence
+
+    return path.name, without_licence(read_text(path))
 
 
 def ask_for_question() -> str:

@@ -1,7 +1,8 @@
 """`epireader answer --batch`: a JSONL file in, a JSONL file out, line for line.
 
 Output grows in `OUT.part`, which becomes OUT when all lines are done; a run that was stopped goes on after the last
-whole line in it. Memory does not depend on how many lines there are.
+whole line in it, if `OUT.part.json` says that it was made of the same lines in the same way. Memory does not depend on
+how many lines there are.
 """
 
 import json
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from epireader.cli.show import print_json, progress_bar, say
+from epireader.files import sha256_of, written_beside
 
 if TYPE_CHECKING:
     from epireader.answer import Answer, Reader
@@ -28,11 +30,12 @@ def run_batch(source: Path, out: Path, *, model: str, top: int | None, as_json: 
 
     if out.exists():
         raise click.UsageError(f"{out} exists already; choose another name or remove it first")
-    part = out.with_name(out.name + ".part")
+    part, made_of = out.with_name(out.name + ".part"), out.with_name(out.name + ".part.json")
+    reader = Reader.load(model)
+    begin_or_go_on(part, made_of, {"source": sha256_of(source), "model": model, "top": top})
     done = whole_lines(part)
     if done:
         say(f"going on after line {done:,}")
-    reader = Reader.load(model)
     bad = 0
     with source.open("rb") as lines, part.open("ab") as answers:
         with progress_bar("Answering", source.stat().st_size, unit="bytes") as advance:
@@ -48,10 +51,27 @@ def run_batch(source: Path, out: Path, *, model: str, top: int | None, as_json: 
                 advance(sum(map(len, chunk)))
         os.fsync(answers.fileno())
     part.replace(out)
+    made_of.unlink()
     if as_json:
         print_json({"out": str(out), "lines": done, "bad": bad})
     else:
         say(f"{out}: {done:,} lines" + (f", {bad:,} of them bad" if bad else ""))
+    if 0 < bad == done:
+        raise ValueError(
+            f"no line of {source} could be answered; each must be a question, as docs/data.md says of JSONL"
+        )
+
+
+def begin_or_go_on(part: Path, made_of: Path, record: dict[str, Any]) -> None:
+    """Write down what answers are made of; those already there must have been made of the same."""
+    if not part.exists():
+        with written_beside(made_of) as path:
+            path.write_text(json.dumps(record), encoding="utf-8")
+    elif not made_of.exists() or json.loads(made_of.read_text(encoding="utf-8")) != record:
+        raise click.UsageError(
+            f"{part} holds answers to other questions, by another --model or with another --top; "
+            "give what it was begun with, or remove it to begin anew"
+        )
 
 
 def answer_lines(reader: "Reader", lines: list[bytes], first: int, top: int | None) -> Iterator[dict[str, Any]]:

@@ -39,7 +39,7 @@ def plain_books(path: Path) -> Iterator[tuple[str, list[Words]]]:
     text = "\n".join(line for _, line in _lines(path))
     start, title = 0, ""
     for found in [*_ANY_TITLE.finditer(text), None]:
-        part = _without_licence(text[start : found.start() if found else None])
+        part = without_licence(text[start : found.start() if found else None])
         sentences = [tuple(intern(token.text) for token in sentence) for sentence in split_sentences(part)]
         if sentences:
             yield title, sentences
@@ -76,7 +76,7 @@ def tagged_books(path: Path, kinds: Path, *, on_bytes: OnBytes | None = None) ->
         yield TaggedBook(title=title, sentences=sentences, kinds=letters)
 
 
-def _without_licence(text: str) -> str:
+def without_licence(text: str) -> str:
     """What stands between the lines with which Project Gutenberg marks where a book starts and ends."""
     marks = {mark[1]: mark for mark in _LICENCE.finditer(text)}
     start = marks["START"].end() if "START" in marks else 0
