@@ -269,6 +269,9 @@ def _listed(values: list[np.ndarray]) -> tuple[float, ...] | None:
 def _given(candidates: Sequence[str]) -> tuple[Words, ...]:
     if isinstance(candidates, str):
         raise BadExample("candidates must be a list of words, not one text")
+    for candidate in candidates:
+        if not isinstance(candidate, str):
+            raise TypeError(f"candidates must be texts, got {candidate!r:.60}")
     phrases = (phrase_words(candidate) for candidate in candidates)
     distinct = tuple(dict.fromkeys(phrase for phrase in phrases if phrase))
     if not distinct:

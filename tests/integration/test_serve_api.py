@@ -68,6 +68,7 @@ def test_the_models_and_stories_are_listed(app: Any) -> None:
     (model,) = call(app, "GET", "/v1/models").json()["models"]
     assert model["name"] == "default"
     assert model["hypotheses"] == 10
+    assert model["vocabulary"] == 40_000
     stories = call(app, "GET", "/v1/stories").json()["stories"]
     assert {story["name"]: story["text"] for story in stories} == {n: s.text for n, s in bundled_stories().items()}
 

@@ -262,6 +262,13 @@ def test_a_passage_that_is_no_text_is_refused_with_what_it_is(passage: Any) -> N
     assert str(error.value) == f"a passage must be a text or a list of sentences, got {passage!r}"
 
 
+@pytest.mark.usefixtures("unchecked")
+def test_a_candidate_that_is_no_text_is_refused_with_what_it_is() -> None:
+    candidates: Any = ["goat", 2]
+    with pytest.raises(TypeError, match="candidates must be texts, got 2"):
+        reader().answer(TEXT, QUESTION, candidates)
+
+
 def test_fewer_than_one_answer_cannot_be_asked_for() -> None:
     with pytest.raises(ValueError, match="top must be at least 1, got 0"):
         reader().answer(TEXT, QUESTION, top=0)

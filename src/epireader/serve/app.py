@@ -175,7 +175,7 @@ def model_body(name: str, reader: Reader) -> ModelBody:
         reader=first.reader,
         members=len(reader.members),
         hypotheses=first.hypotheses,
-        vocabulary=len(first.vocabulary),
+        vocabulary=len(first.vocabulary.words),
     )
 
 
