@@ -51,6 +51,12 @@ def test_the_losses_worked_by_hand() -> None:
     assert margin_loss(log_probs, is_answer, everything, 0.25).item() == pytest.approx(0.65 / 2)
 
 
+def test_a_probability_that_is_not_a_number_is_a_loss_that_is_none() -> None:
+    log_probs, everything = torch.tensor([[math.nan, 0.0]]), torch.ones(1, 2, dtype=torch.bool)
+    assert negative_log_likelihood(log_probs, torch.tensor([0])).isnan()
+    assert margin_loss(log_probs, torch.tensor([[True, False]]), everything, 0.04).isnan()
+
+
 def test_equation_4_worked_by_hand() -> None:
     evidence, extracted = torch.tensor([[0.5, 0.25, 0.25]]), torch.tensor([[0.2, 0.4, 0.1]])
     combined = masked_log_softmax(evidence.log() + extracted.log(), torch.ones(1, 3, dtype=torch.bool)).exp()
