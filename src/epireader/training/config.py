@@ -1,5 +1,6 @@
 """Everything a run can be told, and the presets."""
 
+import math
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -38,7 +39,7 @@ class VocabularyConfig:
     """Whether the anonymous entities of CNN / Daily Mail are renamed by order of appearance in each question."""
 
     def __post_init__(self) -> None:
-        refuse_negative(self, "vocabulary", "max_words")
+        refuse_negative(self, "vocabulary", "min_count", "max_words")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,14 +89,14 @@ class TrainingConfig:
             raise ValueError(f"training.precision must be fp32, tf32 or bf16, got {self.precision!r}")
         if self.optimizer not in OPTIMIZERS:
             raise ValueError(f"training.optimizer must be {' or '.join(OPTIMIZERS)}, got {self.optimizer!r}")
-        if not self.learning_rate > 0:
-            raise ValueError(f"training.learning_rate must be above 0, got {self.learning_rate}")
+        if not 0 < self.learning_rate < math.inf:
+            raise ValueError(f"training.learning_rate must be above 0 and finite, got {self.learning_rate}")
         refuse_no_share(self, "training", "average")
-        refuse_negative(self, "training", "l2", "clip_norm", "own_questions", "seed")
+        refuse_negative(self, "training", "l2", "clip_norm", "own_questions", "checkpoint_minutes", "max_minutes")
+        if not 0 <= self.seed < 2**32:
+            raise ValueError(f"training.seed must be at least 0 and below 2**32, got {self.seed}")
         if not 0 <= self.strangers <= 1:
             raise ValueError(f"training.strangers is a share and lies between 0 and 1, got {self.strangers}")
-        if not self.max_minutes >= 0:
-            raise ValueError(f"training.max_minutes must be 0 or more, got {self.max_minutes}")
 
 
 @dataclass(frozen=True, kw_only=True)
