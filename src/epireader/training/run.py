@@ -107,13 +107,18 @@ class Run:
             raise RunRefused(f"{path} is of another version ({error}); give another --out") from None
 
     def write_metrics(self, progress: Progress, line: Mapping[str, Any]) -> None:
-        """Add a line to metrics.jsonl, over whatever was written after the last save of a run that was killed."""
+        """Add a line to metrics.jsonl, over whatever was written after the last save of a run that was killed.
+
+        It is on the disk before a save that counts it. Where lines are missing all the same, it follows those there are.
+        """
         if not self.writes:
             return
-        with (self.folder / "metrics.jsonl").open("r+b" if progress.metrics_bytes else "wb") as file:
-            file.seek(progress.metrics_bytes)
+        with (self.folder / "metrics.jsonl").open("a+b") as file:
+            file.seek(0)
+            file.truncate(file.read(progress.metrics_bytes).rfind(b"\n") + 1)
             file.write(json.dumps(line).encode() + b"\n")
-            file.truncate()
+            file.flush()
+            os.fsync(file.fileno())
             progress.metrics_bytes = file.tell()
 
     def read_metrics(self) -> list[dict[str, Any]]:

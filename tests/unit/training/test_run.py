@@ -132,6 +132,20 @@ def test_metrics_written_after_the_last_save_are_overwritten_when_a_run_goes_on(
     assert back.metrics_bytes == (run.folder / "metrics.jsonl").stat().st_size
 
 
+@pytest.mark.parametrize("left", [None, 0, 20])
+def test_metrics_that_a_crash_cut_short_go_on_after_the_last_whole_line(run: Run, left: int | None) -> None:
+    progress, path = Progress(), run.folder / "metrics.jsonl"
+    for step in (1, 2, 3):
+        run.write_metrics(progress, {"step": step})
+    if left is None:
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes()[:left])
+    run.write_metrics(progress, {"step": 4})
+    assert run.read_metrics() == [*([{"step": 1}] if left else []), {"step": 4}]
+    assert progress.metrics_bytes == path.stat().st_size
+
+
 def test_a_run_that_begins_again_begins_its_metrics_again(run: Run) -> None:
     assert run.read_metrics() == []
     run.write_metrics(Progress(), {"step": 100, "old": True})
