@@ -179,3 +179,12 @@ def test_when_its_time_is_over_each_can_be_gone_on_with_alone(corpus: Corpus, tm
     for name, weight in weights(tmp_path / "alone").items():
         if resumed.best_epoch == whole.best_epoch:
             np.testing.assert_allclose(weights(folder)[name], weight, rtol=2e-2, atol=2e-3, err_msg=name)
+
+
+def test_the_first_epoch_is_taken_to_its_end_however_little_time_there_is(corpus: Corpus, tmp_path: Path) -> None:
+    hurried = [config("as-reader", seed, "training.max_minutes=1e-9") for seed in SEEDS]
+    with pytest.raises(Interrupted):
+        together(corpus, hurried, tmp_path / "t", Watch(4, lambda: signal.raise_signal(signal.SIGINT)))
+    for folder, progress in together(corpus, hurried, tmp_path / "t").items():
+        assert (progress.epoch, progress.best_epoch, progress.finished) == (1, 0, False)
+        load_model(folder)

@@ -170,11 +170,12 @@ class Group:
         return [session for session in self._sessions if not session.journal.progress.finished]
 
     def goes_on(self, max_minutes: float) -> bool:
-        """Whether there is another epoch to take, and time for it."""
+        """Whether there is another epoch to take, and time for it. The first is taken in any case: else there is no reader."""
         if not self.active:
             return False
         lead = self.active[0].journal.progress
-        late = self._clock.too_late(max_minutes, lead.epoch, lead.step / len(self._batches[0].plan(lead.epoch)))
+        part = lead.step / len(self._batches[0].plan(lead.epoch))
+        late = lead.epoch > 0 and self._clock.too_late(max_minutes, lead.epoch, part)
         if late:
             self._watcher.say(f"the time is over after {self._clock.seconds() / 60:.1f} minutes")
         return not late
