@@ -100,7 +100,7 @@ def test_a_finished_run_says_so_and_changes_nothing(work: Path, capsys: Captured
     settings = as_options("cbt-ne", "training.max_epochs=1")
     out, err = printed(capsys, "train", work / "corpus", *settings, "--seed", 0, "--out", work / "epi")
     assert out.startswith(f"{work / 'epi'}: validation accuracy ")
-    assert err == f"{work / 'epi'} was finished before; nothing was done\n"
+    assert err == f"nothing was left to do in {work / 'epi'}\n"
     assert {path: path.read_bytes() for path in (work / "epi").rglob("*") if path.is_file()} == before
 
 
@@ -267,7 +267,7 @@ def test_grid_trains_every_point_once_and_ranks_them(work: Path, tmp_path: Path,
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "runs").rglob("*.safetensors")}
     out, err = printed(capsys, *words)
     assert {path: path.stat().st_mtime_ns for path in before} == before
-    assert err == "".join(f"run {n} of 2: seed={n - 1}\nit was finished before\n" for n in (1, 2))
+    assert err == "".join(f"run {n} of 2: seed={n - 1}\nnothing was left to do\n" for n in (1, 2))
     assert len(out.splitlines()) == 2
 
 

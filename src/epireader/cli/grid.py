@@ -41,7 +41,7 @@ def grid(grid_file: Path, corpus: Path, out: Path, device: str, as_json: bool) -
     with join_processes(device) as processes:
         for number, point in enumerate(points, start=1):
             run = out / point.name
-            with on_screen(run, quiet=not processes.is_first, idle="it was finished before") as screen:
+            with on_screen(run, quiet=not processes.is_first, idle="nothing was left to do") as screen:
                 screen.say(f"run {number} of {len(points)}: {point.name}")
                 progress = train_reader(opened, point.config, run, processes, screen)
             results.append((progress.best_accuracy, progress.best_epoch + 1, point.name))

@@ -90,7 +90,7 @@ def train(
     configs = {n: config_for(preset, begins, given, with_books=bool(books)) for n, given in settings.items()}
     with join_processes(device) as processes:
         with on_screen(
-            out, quiet=not processes.is_first, idle=f"{out} was finished before; nothing was done"
+            out, quiet=not processes.is_first, idle=f"nothing was left to do in {out}"
         ) as screen:
             opened, shelf = open_corpus(corpus), open_shelf(books) if books else None
             begin = {"embeddings": embeddings, "start": begins}
@@ -149,7 +149,7 @@ def as_result(run: Path, progress: "Progress") -> dict[str, str | float]:
 
 @contextmanager
 def on_screen(out: Path, *, quiet: bool = False, idle: str = "") -> Iterator["Screen"]:
-    """Shows a run; says `idle` if it was finished before, and where it was saved if somebody stops it."""
+    """Shows a run; says `idle` if no epoch was left to take, and where it was saved if somebody stops it."""
     from epireader.training.loop import Interrupted
 
     with Screen(quiet=quiet) as screen:
@@ -172,7 +172,7 @@ class Screen:
         self._bar = ExitStack()
         self._advance: Advance = lambda _: None
         self.idle = True
-        """Whether no epoch was begun: the run was finished before."""
+        """Whether no epoch was begun: the run was finished before, or its time was over."""
 
     def __enter__(self) -> "Screen":
         return self
