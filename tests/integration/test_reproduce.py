@@ -242,6 +242,19 @@ def test_all_seeds_of_a_reader_can_be_trained_at_once(whole: Path, corpus: Path,
     assert (tmp_path / "r/results.jsonl").read_bytes() == before, "rows that are there are not made again"
 
 
+def test_rows_with_other_settings_are_trained_from_the_beginning_beside_those_trained_at_once(
+    corpus: Path, tmp_path: Path
+) -> None:
+    words = ["reproduce", corpus, "--reader", "as-reader", *SETTINGS, "--seeds", 2, "--together", "--device", "cpu"]
+    other = [*words, "--set", "training.clip_norm=0.1"]
+    for given, out in ((words, "both"), (other, "both"), (other, "apart")):
+        assert call(*given, "--out", tmp_path / out) == 0
+    lines = [without_the_clock(line) for line in lines_of(tmp_path / "both")]
+    assert lines[2:] == [without_the_clock(line) for line in lines_of(tmp_path / "apart")]
+    for run in (tmp_path / "apart").glob("runs/*/*/*seed=*"):
+        assert result_of(run) == result_of(tmp_path / "both" / run.relative_to(tmp_path / "apart"))
+
+
 def test_readers_taught_by_books_have_rows_of_their_own(corpus: Path, tmp_path: Path, capfd: Captured) -> None:
     tagged = [household_book(np.random.default_rng(n), f"Household {n}") for n in range(4)]
     assert call("prepare-books", write_books(tmp_path / "text.txt", tagged), tmp_path / "homes") == 0

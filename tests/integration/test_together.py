@@ -1,6 +1,7 @@
 """Readers that differ in their seeds alone, trained at once: each becomes what it would have become alone."""
 
 import json
+import shutil
 import signal
 from dataclasses import replace
 from pathlib import Path
@@ -141,6 +142,13 @@ def test_other_readers_are_refused(corpus: Corpus, tmp_path: Path) -> None:
     together(corpus, [config("as-reader", seed) for seed in SEEDS], tmp_path / "t")
     with pytest.raises(RunRefused, match="not written by this training"):
         together(corpus, [config("as-reader", seed) for seed in SEEDS[:2]], tmp_path / "t")
+
+
+def test_where_readers_stood_is_not_taken_for_where_others_stand(corpus: Corpus, tmp_path: Path) -> None:
+    for folder in together(corpus, [config("as-reader", seed) for seed in SEEDS], tmp_path / "t"):
+        shutil.rmtree(folder)
+    with pytest.raises(RunRefused, match="not written by this training"):
+        together(corpus, [config("as-reader", seed, "training.l2=0.5") for seed in SEEDS], tmp_path / "t")
 
 
 def test_readers_that_cannot_be_trained_at_once_are_refused(corpus: Corpus, tmp_path: Path) -> None:

@@ -89,9 +89,7 @@ def train(
     settings = {n: (*overrides, f"training.seed={n}") for n in range(seeds)} if seeds else {None: overrides}
     configs = {n: config_for(preset, begins, given, with_books=bool(books)) for n, given in settings.items()}
     with join_processes(device) as processes:
-        with on_screen(
-            out, quiet=not processes.is_first, idle=f"nothing was left to do in {out}"
-        ) as screen:
+        with on_screen(out, quiet=not processes.is_first, idle=f"nothing was left to do in {out}") as screen:
             opened, shelf = open_corpus(corpus), open_shelf(books) if books else None
             begin = {"embeddings": embeddings, "start": begins}
             if seeds:

@@ -91,6 +91,10 @@ class Task:
     @property
     def folder(self) -> Path:
         """Where its run lies, below the folder of all of them."""
+        return self.place(seed=self.seed)
+
+    def place(self, **which: Any) -> Path:
+        """Where something lies that is of these settings alone, and `which` of them."""
         changed: dict[str, Any] = {}
         for override in self.overrides:
             section, name, value = parse_override(override)
@@ -99,9 +103,7 @@ class Task:
             changed["embeddings"] = self.embeddings.name
         if self.shelf:
             changed["books"] = self.books
-        return Path(
-            as_file_name(self.set), as_file_name(Path(self.name).stem), run_name({**changed, "seed": self.seed})
-        )
+        return Path(as_file_name(self.set), as_file_name(Path(self.name).stem), run_name({**changed, **which}))
 
     @property
     def key(self) -> Key:

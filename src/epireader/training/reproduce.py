@@ -69,10 +69,14 @@ def train_at_once(tasks: Sequence[Task], out: Path, processes: Processes, watche
     """Train readers that differ in their seeds alone; `carry_out` then finds each of them trained."""
     free_memory(processes.device)
     configs = {out / "runs" / task.folder: task.config for task in tasks if task.config}
-    first = tasks[0]
-    seeds = ",".join(str(task.seed) for task in tasks)
-    standing = out / "runs" / first.folder.parent / f"together,seeds={seeds}.safetensors"
+    first, standing = tasks[0], standing_of(tasks, out)
     train_together(first.corpus, configs, standing, processes, watcher, embeddings=first.embeddings, shelf=first.shelf)
+
+
+def standing_of(tasks: Sequence[Task], out: Path) -> Path:
+    """The file that says where readers trained at once stand."""
+    place = out / "runs" / tasks[0].place(seeds=",".join(str(task.seed) for task in tasks))
+    return place.with_name(f"{place.name}.safetensors")
 
 
 def measure(members: Sequence[Model], questions: Questions, device: torch.device) -> dict[str, Any]:

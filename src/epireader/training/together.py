@@ -12,6 +12,7 @@ from torch import Tensor
 from epireader.data.corpus import Corpus
 from epireader.data.shelf import Shelf
 from epireader.evaluation.accuracy import Evaluation
+from epireader.files import sha256_of
 from epireader.readers import READERS
 from epireader.readers.saved import read_weights, save_weights
 from epireader.settings import BadSetting
@@ -31,7 +32,7 @@ from epireader.training.loop import (
 from epireader.training.members import Members, make_joint_step
 from epireader.training.optimizer import make_optimizer, optimizer_tensors, restore_optimizer
 from epireader.training.processes import Processes
-from epireader.training.run import Progress, RunRefused, open_run, under
+from epireader.training.run import Progress, Run, RunRefused, open_run, under
 from epireader.training.step import Losses, TakeStep
 
 RESUME_FORMAT = "epireader-resume-together"
@@ -79,7 +80,7 @@ def train_together(
             )
             for (folder, config), model in zip(configs.items(), models, strict=True)
         ]
-        kept = Standing(standing, members, optimizer)
+        kept = Standing(standing, members, optimizer, runs)
         progresses = kept.load()
         journals = [
             stack.enter_context(closing(Journal(run, progress, processes)))
@@ -113,16 +114,24 @@ class Silent:
 
 
 class Standing:
-    """Where all readers stand, in one file: it can only be wholly there, so they never fall out of step."""
+    """Where all readers stand, in one file: it can only be wholly there, so they never fall out of step.
 
-    def __init__(self, path: Path, members: Members, optimizer: torch.optim.Optimizer) -> None:
+    It says which runs it is of, by the checksums of what was written down when they began.
+    """
+
+    def __init__(self, path: Path, members: Members, optimizer: torch.optim.Optimizer, runs: Sequence[Run]) -> None:
         self._path, self._members, self._optimizer = path, members, optimizer
+        self._runs = [sha256_of(run.folder / "config.json") for run in runs]
 
     def save(self, progresses: Sequence[Progress]) -> None:
         tensors: dict[str, Tensor] = {f"model.{name}": weight for name, weight in self._members.weights.items()}
         moments = optimizer_tensors(self._optimizer, list(self._members.weights))
         tensors |= {f"optimizer.{name}": moment for name, moment in moments.items()}
-        record = {"format": RESUME_FORMAT, "progress": [asdict(progress) for progress in progresses]}
+        record = {
+            "format": RESUME_FORMAT,
+            "runs": self._runs,
+            "progress": [asdict(progress) for progress in progresses],
+        }
         save_weights(self._path, tensors, record)
 
     def of_member(self, number: int) -> dict[str, Tensor]:
@@ -136,7 +145,7 @@ class Standing:
             return [Progress() for _ in range(len(self._members))]
         tensors, record = read_weights(self._path)
         try:
-            if record["format"] != RESUME_FORMAT or len(record["progress"]) != len(self._members):
+            if record["format"] != RESUME_FORMAT or record["runs"] != self._runs:
                 raise KeyError("other readers")
             with torch.no_grad():
                 for name, weight in self._members.weights.items():
