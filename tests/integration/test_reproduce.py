@@ -242,6 +242,21 @@ def test_all_seeds_of_a_reader_can_be_trained_at_once(whole: Path, corpus: Path,
     assert (tmp_path / "r/results.jsonl").read_bytes() == before, "rows that are there are not made again"
 
 
+@pytest.mark.parametrize("rows", [0, 1, 2])
+def test_seeds_trained_at_once_are_not_trained_again_to_be_measured(
+    corpus: Path, tmp_path: Path, capsys: Captured, rows: int
+) -> None:
+    words = ["reproduce", corpus, "--reader", "as-reader", *SETTINGS, "--seeds", 3, "--together", "--device", "cpu"]
+    assert call(*words, "--out", tmp_path / "out") == 0
+    whole = lines_of(tmp_path / "out")
+    path = tmp_path / "out/results.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in whole[:rows]))
+    capsys.readouterr()
+    assert call(*words, "--out", tmp_path / "out") == 0
+    assert "epoch 1:" not in capsys.readouterr().err
+    assert [*map(without_the_clock, lines_of(tmp_path / "out"))] == [*map(without_the_clock, whole)]
+
+
 def test_rows_with_other_settings_are_trained_from_the_beginning_beside_those_trained_at_once(
     corpus: Path, tmp_path: Path
 ) -> None:

@@ -151,6 +151,13 @@ def test_where_readers_stood_is_not_taken_for_where_others_stand(corpus: Corpus,
         together(corpus, [config("as-reader", seed, "training.l2=0.5") for seed in SEEDS], tmp_path / "t")
 
 
+def test_a_run_that_went_its_way_alone_is_not_begun_again_with_others(corpus: Corpus, tmp_path: Path) -> None:
+    configs = [config("as-reader", seed) for seed in SEEDS]
+    train(corpus, configs[1], tmp_path / "t" / f"seed-{SEEDS[1]}", HERE, Watch())
+    with pytest.raises(RunRefused, match=f"seed-{SEEDS[1]} holds a run that goes on alone only; give another --out"):
+        together(corpus, configs, tmp_path / "t")
+
+
 def test_readers_that_cannot_be_trained_at_once_are_refused(corpus: Corpus, tmp_path: Path) -> None:
     with pytest.raises(BadSetting, match="language-model cannot be trained at once"):
         together(corpus, [config("language-model", seed) for seed in SEEDS], tmp_path / "t")

@@ -111,17 +111,18 @@ def carry_out_all(tasks: list["Task"], out: Path, processes: "Processes", *, tog
     """One task after the other, or all seeds of one at once; one that fails does not keep the others from being done."""
     from epireader.evaluation.results import FILE, append_result, read_results
     from epireader.training.comparison import grouped
-    from epireader.training.reproduce import carry_out, train_at_once
+    from epireader.training.reproduce import carry_out, to_train_at_once, train_at_once
 
     results = out / FILE
     failed = 0
     for group in grouped(tasks) if together else [[task] for task in tasks]:
         pending = [task for task in group if not (results.exists() and task.is_done(read_results(results)))]
         try:
-            if len(pending) > 1:
+            at_once = to_train_at_once(pending, out) if len(pending) > 1 else []
+            if len(at_once) > 1:
                 with on_screen(out) as screen:
-                    screen.say(f"{pending[0].title} and {len(pending) - 1} more seeds at once")
-                    train_at_once(pending, out, processes, screen)
+                    screen.say(f"{at_once[0].title} and {len(at_once) - 1} more seeds at once")
+                    train_at_once(at_once, out, processes, screen)
             for task in pending:
                 with on_screen(out) as screen:
                     screen.say(f"row {tasks.index(task) + 1} of {len(tasks)}: {task.title}")

@@ -25,7 +25,7 @@ from epireader.readers.saved import Model, load_model
 from epireader.training.comparison import Task
 from epireader.training.loop import VALIDATION_BATCH, Watcher, set_precision, train
 from epireader.training.processes import Processes
-from epireader.training.run import Progress
+from epireader.training.run import Progress, Run
 from epireader.training.together import train_together
 
 
@@ -63,6 +63,13 @@ def carry_out(task: Task, out: Path, processes: Processes, watcher: Watcher) -> 
         date=date.today().isoformat(),
         command=command_of(task, out),
     )
+
+
+def to_train_at_once(tasks: Sequence[Task], out: Path) -> list[Task]:
+    """All of them if just these were being trained at once; otherwise those that are not under way alone."""
+    if standing_of(tasks, out).exists():
+        return list(tasks)
+    return [task for task in tasks if not Run(out / "runs" / task.folder).is_under_way]
 
 
 def train_at_once(tasks: Sequence[Task], out: Path, processes: Processes, watcher: Watcher) -> None:

@@ -29,7 +29,7 @@ from epireader.training.batches import Books
 from epireader.training.config import Config
 from epireader.training.optimizer import restore_optimizer
 
-RESUME_FORMAT = "epireader-resume"
+RESUME, RESUME_FORMAT = "resume.safetensors", "epireader-resume"
 
 
 class RunRefused(ValueError):
@@ -77,6 +77,11 @@ class Run:
         self.folder = folder
         self.writes = writes
 
+    @property
+    def is_under_way(self) -> bool:
+        """Whether it was saved by itself, so that it goes on from there."""
+        return (self.folder / RESUME).exists()
+
     def save_best(self, model: Model, record: Mapping[str, Any]) -> None:
         if not self.writes:
             return
@@ -89,13 +94,13 @@ class Run:
         tensors = {f"model.{name}": tensor for name, tensor in model.module.state_dict().items()}
         tensors |= {f"optimizer.{name}": moment for name, moment in moments.items()}
         record = {"format": RESUME_FORMAT, "progress": asdict(progress)}
-        save_weights(self.folder / "resume.safetensors", tensors, record)
+        save_weights(self.folder / RESUME, tensors, record)
 
     def load_progress(self, model: Model, optimizer: torch.optim.Optimizer) -> Progress:
         """Put a run back where it was saved; a run that never was starts at the beginning."""
-        path = self.folder / "resume.safetensors"
-        if not path.exists():
+        if not self.is_under_way:
             return Progress()
+        path = self.folder / RESUME
         tensors, record = read_weights(path)
         if record.get("format") != RESUME_FORMAT:
             raise RunRefused(f"{path} was not written by a run; give another --out")

@@ -121,7 +121,7 @@ class Standing:
 
     def __init__(self, path: Path, members: Members, optimizer: torch.optim.Optimizer, runs: Sequence[Run]) -> None:
         self._path, self._members, self._optimizer = path, members, optimizer
-        self._runs = [sha256_of(run.folder / "config.json") for run in runs]
+        self._runs, self._begun = runs, [sha256_of(run.folder / "config.json") for run in runs]
 
     def save(self, progresses: Sequence[Progress]) -> None:
         tensors: dict[str, Tensor] = {f"model.{name}": weight for name, weight in self._members.weights.items()}
@@ -129,7 +129,7 @@ class Standing:
         tensors |= {f"optimizer.{name}": moment for name, moment in moments.items()}
         record = {
             "format": RESUME_FORMAT,
-            "runs": self._runs,
+            "begun": self._begun,
             "progress": [asdict(progress) for progress in progresses],
         }
         save_weights(self._path, tensors, record)
@@ -142,10 +142,13 @@ class Standing:
     def load(self) -> list[Progress]:
         """Put the readers back where they were saved; those that never were start at the beginning."""
         if not self._path.exists():
-            return [Progress() for _ in range(len(self._members))]
+            for run in self._runs:
+                if run.is_under_way:
+                    raise RunRefused(f"{run.folder} holds a run that goes on alone only; give another --out")
+            return [Progress() for _ in self._runs]
         tensors, record = read_weights(self._path)
         try:
-            if record["format"] != RESUME_FORMAT or record["runs"] != self._runs:
+            if record["format"] != RESUME_FORMAT or record["begun"] != self._begun:
                 raise KeyError("other readers")
             with torch.no_grad():
                 for name, weight in self._members.weights.items():
