@@ -271,6 +271,19 @@ def test_grid_trains_every_point_once_and_ranks_them(work: Path, tmp_path: Path,
     assert len(out.splitlines()) == 2
 
 
+def test_grid_tries_the_rest_where_a_setting_does_not_do(work: Path, tmp_path: Path, capsys: Captured) -> None:
+    grid, out = tmp_path / "grid.toml", tmp_path / "runs"
+    sizes = '"model.embedding_dim" = [8]\n"model.hidden_dim" = [6]\n"training.batch_size" = [8]\n"training.max_epochs" = [1]'
+    for rates, done in (("1e38, 0.001", 1), ("1e38", 0)):
+        grid.write_text(f'preset = "as-reader"\n[grid]\n"training.learning_rate" = [{rates}]\n{sizes}\n')
+        assert call("grid", grid, work / "corpus", "--out", out, "--json") == (0 if done else 1)
+        ranked, said = capsys.readouterr()
+        assert "the loss is no longer a number" in said
+        assert [
+            run["run"].count("learning_rate=0.001") for line in ranked.splitlines() for run in json.loads(line)["runs"]
+        ] == [1] * done
+
+
 @pytest.mark.parametrize("command", ["prepare", "evaluate"])
 def test_bad_questions_stop_a_command_or_are_skipped_and_listed(
     work: Path, tmp_path: Path, capsys: Captured, command: str

@@ -18,7 +18,7 @@ def grid(grid_file: Path, corpus: Path, out: Path, device: str, as_json: bool) -
     """Train a reader with every combination of settings in a grid, and rank them by validation accuracy.
 
     A grid file names a preset and lists values. Runs that are finished are not run again, so a search that was
-    stopped goes on where it was.
+    stopped goes on where it was. A run whose loss is no longer a number is said and left out.
 
     \b
     Example (a file grid.toml):
@@ -32,6 +32,7 @@ def grid(grid_file: Path, corpus: Path, out: Path, device: str, as_json: bool) -
     """
     from epireader.data.corpus import open_corpus
     from epireader.training.grid import load_grid
+    from epireader.training.journal import Diverged
     from epireader.training.loop import train as train_reader
     from epireader.training.processes import join_processes
 
@@ -43,8 +44,14 @@ def grid(grid_file: Path, corpus: Path, out: Path, device: str, as_json: bool) -
             run = out / point.name
             with on_screen(run, quiet=not processes.is_first, idle="nothing was left to do") as screen:
                 screen.say(f"run {number} of {len(points)}: {point.name}")
-                progress = train_reader(opened, point.config, run, processes, screen)
+                try:
+                    progress = train_reader(opened, point.config, run, processes, screen)
+                except Diverged as error:  # a setting that does not do must not keep the others from being tried
+                    screen.say(str(error))
+                    continue
             results.append((progress.best_accuracy, progress.best_epoch + 1, point.name))
+    if not results:
+        raise Diverged(f"no run of {grid_file} came to its end")
     if not processes.is_first:
         return
     results.sort(reverse=True)
