@@ -33,6 +33,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from epireader.data.example import Example
 from epireader.training.config import Config
 from epireader.training.loop import Interrupted
+from epireader.training.run import Progress
 
 EPOCHS = "training.max_epochs=3"
 EVERY_STEP = "training.checkpoint_minutes=0"
@@ -266,6 +267,22 @@ def test_the_command_is_killed_and_interrupted_and_goes_on(tmp_path: Path, capfd
         assert f"going on in epoch {steps // 25 + 1} after step {steps % 25} of 25\n" in capfd.readouterr().err
     assert call(*command, "--out", tmp_path / "whole") == 0
     assert result_of(run) == result_of(tmp_path / "whole")
+
+
+def test_a_stop_asked_for_while_the_last_epoch_is_validated_stops_what_would_come_next(
+    corpus: Path, config: Config, expected: tuple[bytes, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch, out = Watch(), tmp_path / "run"
+
+    def at_last(progress: Progress, _: object) -> None:
+        if progress.epoch == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(watch, "validated", at_last)
+    with pytest.raises(Interrupted):
+        train_here(corpus, out, config, watch)
+    assert saved_progress(out)["finished"]
+    assert result_of(out) == expected
 
 
 def test_a_run_that_was_moved_goes_on(

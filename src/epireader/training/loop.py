@@ -93,6 +93,8 @@ def train(
             # The time was over within the first epoch. What it learnt by then counts, but is not saved as progress:
             # given more time, the run goes on where it was cut.
             session.validate()
+        if processes.any(stop_requested()):  # too late to stop this run, but not what would come after it
+            raise Interrupted
     return journal.progress
 
 

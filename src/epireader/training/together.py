@@ -98,6 +98,8 @@ def train_together(
         while group.goes_on(settings.max_minutes):
             group.take_epoch(take, settings, stop_requested)
         group.part()
+        if stop_requested():
+            raise Interrupted
     return dict(zip(configs, progresses, strict=True))
 
 
