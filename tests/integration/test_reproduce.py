@@ -257,6 +257,25 @@ def test_seeds_trained_at_once_are_not_trained_again_to_be_measured(
     assert [*map(without_the_clock, lines_of(tmp_path / "out"))] == [*map(without_the_clock, whole)]
 
 
+def test_one_of_the_readers_trained_at_once_that_fails_does_not_keep_the_others_from_being_measured(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    words = ["reproduce", corpus, "--reader", "as-reader", *SETTINGS, "--seeds", 3, "--together", "--device", "cpu"]
+    real = reproduce.load_model
+
+    def load_model(folder: Path) -> Any:
+        if folder.name.endswith("seed=1"):
+            raise OSError("the disk is broken")
+        return real(folder)
+
+    monkeypatch.setattr(reproduce, "load_model", load_model)
+    assert call(*words, "--out", tmp_path / "out") == 1
+    said = capsys.readouterr().err
+    assert "CBT-R NE, as-reader, seed 1 failed: the disk is broken" in said
+    assert said.endswith("epireader: 1 of 3 rows failed; the same command tries them again\n")
+    assert [line["seed"] for line in lines_of(tmp_path / "out")] == [0, 2]
+
+
 def test_rows_with_other_settings_are_trained_from_the_beginning_beside_those_trained_at_once(
     corpus: Path, tmp_path: Path
 ) -> None:

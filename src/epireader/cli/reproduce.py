@@ -1,5 +1,7 @@
 """`epireader reproduce`."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -114,29 +116,36 @@ def carry_out_all(tasks: list["Task"], out: Path, processes: "Processes", *, tog
     from epireader.training.reproduce import carry_out, to_train_at_once, train_at_once
 
     results = out / FILE
-    failed = 0
+    failed: list[Task] = []
     for group in grouped(tasks) if together else [[task] for task in tasks]:
         pending = [task for task in group if not (results.exists() and task.is_done(read_results(results)))]
-        try:
-            at_once = to_train_at_once(pending, out) if len(pending) > 1 else []
-            if len(at_once) > 1:
-                with on_screen(out) as screen:
-                    screen.say(f"{at_once[0].title} and {len(at_once) - 1} more seeds at once")
-                    train_at_once(at_once, out, processes, screen)
-            for task in pending:
+        at_once = to_train_at_once(pending, out) if len(pending) > 1 else []
+        if len(at_once) > 1:
+            with failure_noted(at_once, failed), on_screen(out) as screen:
+                screen.say(f"{at_once[0].title} and {len(at_once) - 1} more seeds at once")
+                train_at_once(at_once, out, processes, screen)
+        for task in [task for task in pending if task not in failed]:
+            with failure_noted([task], failed):
                 with on_screen(out) as screen:
                     screen.say(f"row {tasks.index(task) + 1} of {len(tasks)}: {task.title}")
                     result = carry_out(task, out, processes, screen)
                 append_result(results, result)
                 say(f"{task.title}: {figures(result)}")
-        except click.Abort:
-            raise
-        except Exception as error:
-            say(f"{pending[0].title} failed: {in_one_sentence(error)}")
-            failed += len(pending)
     if failed:
-        raise RowsFailed(f"{failed} of {len(tasks)} rows failed; the same command tries them again")
+        raise RowsFailed(f"{len(failed)} of {len(tasks)} rows failed; the same command tries them again")
     say(f"{results} has all {len(tasks)} rows; 'epireader table {out}' shows them")
+
+
+@contextmanager
+def failure_noted(tasks: list["Task"], failed: list["Task"]) -> Iterator[None]:
+    """Says what goes wrong here and counts the tasks among those that failed, so that the others can be done."""
+    try:
+        yield
+    except click.Abort:
+        raise
+    except Exception as error:
+        say(f"{tasks[0].title} failed: {in_one_sentence(error)}")
+        failed += tasks
 
 
 def in_one_sentence(error: Exception) -> str:
