@@ -103,7 +103,8 @@ class Task:
             changed["embeddings"] = self.embeddings.name
         if self.shelf:
             changed["books"] = self.books
-        return Path(as_file_name(self.set), as_file_name(Path(self.name).stem), run_name({**changed, **which}))
+        settings = {**dict(sorted(changed.items())), **which}
+        return Path(as_file_name(self.set), as_file_name(Path(self.name).stem), run_name(settings))
 
     @property
     def key(self) -> Key:

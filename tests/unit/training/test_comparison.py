@@ -120,3 +120,12 @@ def test_a_corpus_without_test_questions_is_refused(tmp_path: Path) -> None:
     corpus = open_corpus(toy_corpus(tmp_path / "cnn", train=8, valid=4).folder)
     with pytest.raises(ValueError, match="has no test questions"):
         plan([corpus], Comparison())
+
+
+def test_settings_in_another_order_are_the_same_run_in_the_same_folder(corpora: dict[str, Corpus]) -> None:
+    settings = ("training.l2=0.5", "model.hidden_dim=7")
+    one, other = (
+        plan([corpora["ne"]], Comparison(readers=("as-reader",), overrides=s))[0] for s in (settings, settings[::-1])
+    )
+    assert one.key == other.key
+    assert one.folder == other.folder
