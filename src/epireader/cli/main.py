@@ -15,6 +15,7 @@ COMMANDS = {
     "answer": "Answer a question about a story.",
     "prepare": "Compile question files into a corpus.",
     "prepare-books": "Compile books to make training questions from.",
+    "vectors": "Learn word vectors from a text to begin a reader with.",
     "train": "Train a reader on a corpus.",
     "evaluate": "Measure a reader on questions.",
     "compare": "Test whether one reader is better than another.",

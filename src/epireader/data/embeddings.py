@@ -1,15 +1,19 @@
-"""Word vectors made elsewhere, in the text format of GloVe: `word v1 ... vD` on every line; plain, `.gz` or `.xz`.
+"""Files of word vectors, in the text format of GloVe: `word v1 ... vD` on every line; plain, `.gz` or `.xz`.
 
 A first line that counts the words and the width, as word2vec and fastText write it, is passed over. A file may hold
 more words than a reader knows: only the vectors of the reader's words are kept in memory, but every line is checked.
 """
 
+import gzip
+import lzma
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, Any
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -17,6 +21,7 @@ from torch import Tensor
 from epireader.data.example import BadExample
 from epireader.data.sources import damage_named, decode, text_files, without_mark
 from epireader.data.vocabulary import Vocabulary
+from epireader.files import written_beside
 
 LARGEST = torch.finfo(torch.float32).max
 _COUNTS = re.compile(rb"\d+ \d+\s*")
@@ -55,6 +60,16 @@ def read_vectors(path: Path, vocabulary: Vocabulary, dim: int) -> WordVectors:
         torch.stack([vector for _, vector in found]) if found else torch.empty(0, dim),
         len(vocabulary.words),
     )
+
+
+def write_vectors(path: Path, words: Sequence[str], vectors: Float[np.ndarray, "words dim"]) -> None:
+    """Write a file that can be read again, to four digits behind the point; packed as its name ends."""
+    kinds: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open}
+    with written_beside(path) as beside:
+        file: IO[str]
+        with kinds.get(path.suffix, open)(beside, "wt", encoding="utf-8", newline="\n") as file:
+            for word, vector in zip(words, vectors, strict=True):
+                file.write(f"{word} {' '.join(f'{value:.4f}' for value in vector)}\n")
 
 
 def _lines(path: Path, dim: int, wanted: set[str]) -> Iterator[tuple[str, list[float]]]:

@@ -1,0 +1,117 @@
+"""Word vectors learnt from the text that a reader is trained on, before it is asked anything (Mikolov et al. 2013).
+
+A reader learns what a word means from the questions it helps to answer, and most words help with few. The words around
+it say more, and there are some around every word.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+
+from epireader.data.corpus import is_corpus, open_corpus
+from epireader.data.ragged import Ragged
+from epireader.data.shelf import open_shelf
+
+WINDOW, NEGATIVES, FEWEST, KEPT = 5, 10, 2, 1e-4
+"""Words to either side, wrong words for each right one, how often a word must occur, and the share of the text from which on a
+word is so frequent that it is left out now and then."""
+LENGTH = 5.5
+"""The mean length of the vectors, about that of GloVe's."""
+AT_ONCE = 10_000
+"""gensim cuts longer runs of words off."""
+
+SOME_ENTITY = "@entity"
+_ENTITY = re.compile(r"@entity\d+")
+
+
+class NoWord2Vec(ValueError):
+    """gensim is not there."""
+
+
+class TooLittleText(ValueError):
+    """A text in which no word occurs often enough."""
+
+
+@dataclass(frozen=True)
+class TrainingText:
+    """The text of a corpus's training passages, or of books, every run of words once."""
+
+    words: list[str]
+    runs: Ragged
+    """Numbers into `words`."""
+
+    def __len__(self) -> int:
+        """How many words it has."""
+        return len(self.runs.values)
+
+    def told(self, on_words: Callable[[int], None]) -> Iterator[list[str]]:
+        """Its runs of words."""
+        offsets, values = self.runs.offsets.tolist(), self.runs.values.numpy()
+        for start, end in pairwise(offsets):
+            for first in range(start, end, AT_ONCE):
+                yield [self.words[number] for number in values[first : min(first + AT_ONCE, end)]]
+            on_words(end - start)
+
+
+def training_text(source: Path) -> TrainingText:
+    """What a reader may learn from: nothing of the validation and test questions.
+
+    The entities of CNN / Daily Mail, which have other numbers in every story, are one word.
+    """
+    if not is_corpus(source):
+        shelf = open_shelf(source)
+        return TrainingText(list(shelf.lexicon), shelf.pieces)
+    corpus = open_corpus(source)
+    questions = corpus.questions("train")
+    sentences = questions.passages.values.unique()
+    lengths = questions.sequences.lengths[sentences]
+    values = questions.sequences.values
+    runs = Ragged.from_lengths(values, lengths)
+    moved = questions.sequences.offsets[sentences] - runs.offsets[:-1]
+    places = torch.arange(int(runs.offsets[-1])) + moved.repeat_interleave(lengths)
+    words = [SOME_ENTITY if _ENTITY.fullmatch(word) else word for word in corpus.lexicon]
+    return TrainingText(words, Ragged(values[places], runs.offsets))
+
+
+def learn_vectors(
+    text: TrainingText, *, dim: int, epochs: int, seed: int, on_words: Callable[[int], None] = lambda _: None
+) -> tuple[list[str], Float[np.ndarray, "words {dim}"]]:
+    """Skip-grams with negative sampling: the words, the most frequent first, and a vector for each.
+
+    The text is read once to count its words, and once in every epoch.
+    """
+    model = _word2vec(vector_size=dim, seed=seed)
+    told = _Again(lambda: text.told(on_words))
+    model.build_vocab(told)
+    words = [word for word in model.wv.index_to_key if word != SOME_ENTITY]
+    if not words:
+        raise TooLittleText(f"no word stands in the text {FEWEST} times; give more of it")
+    model.train(told, total_examples=model.corpus_count, epochs=epochs)
+    vectors = model.wv[words]
+    return words, vectors * (LENGTH / np.linalg.norm(vectors, axis=1).mean())
+
+
+@dataclass(frozen=True)
+class _Again:
+    """Begins anew whenever it is iterated over, as gensim wants it."""
+
+    begin: Callable[[], Iterator[list[str]]]
+
+    def __iter__(self) -> Iterator[list[str]]:
+        return self.begin()
+
+
+def _word2vec(**options: Any) -> Any:
+    try:
+        from gensim.models import Word2Vec
+    except ModuleNotFoundError as error:
+        raise NoWord2Vec(f"learning word vectors needs {error.name}: pip install 'epireader[vectors]'") from None
+    # One worker: of several it depends on chance which comes first, and every run would give other vectors.
+    return Word2Vec(sg=1, window=WINDOW, negative=NEGATIVES, min_count=FEWEST, sample=KEPT, workers=1, **options)

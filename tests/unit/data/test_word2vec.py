@@ -1,0 +1,176 @@
+"""Word vectors learnt from the training text."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from builders import example, household_book, shelf_of, small_book, write_books
+from running import call
+
+from epireader.data.corpus import CorpusRecord, open_corpus, write_corpus
+from epireader.data.embeddings import read_vectors, write_vectors
+from epireader.data.questions import Lexicon, QuestionsBuilder
+from epireader.data.ragged import Ragged
+from epireader.data.shelf import write_shelf
+from epireader.data.statistics import StatisticsCounter
+from epireader.data.vocabulary import Vocabulary
+from epireader.data.word2vec import AT_ONCE, LENGTH, TooLittleText, TrainingText, learn_vectors, training_text
+
+Captured = pytest.CaptureFixture[str]
+
+
+def text_of(*runs: str) -> TrainingText:
+    """The runs of words as those of one book, a sentence each."""
+
+    words = sorted({word for run in runs for word in run.split()})
+    numbers = [[words.index(word) for word in run.split()] for run in runs]
+    lengths = torch.tensor([len(run) for run in numbers])
+    return TrainingText(words, Ragged.from_lengths(torch.tensor([n for run in numbers for n in run]), lengths))
+
+
+def corpus_of(folder: Path, **splits: list[tuple[list[str], str]]) -> Path:
+    """A prepared corpus of these passages and questions."""
+    lexicon = Lexicon()
+    builders = {split: QuestionsBuilder(lexicon) for split in splits}
+    counters = {split: StatisticsCounter() for split in splits}
+    for split, asked in splits.items():
+        for passage, question in asked:
+            one = example(passage, question, ["a", "b"], "a")
+            builders[split].add(one)
+            counters[split].add(one)
+    figures = {split: counter.result() for split, counter in counters.items()}
+    folder.mkdir()
+    write_corpus(folder, builders, CorpusRecord(made_by="tests", sources=(), options={}, skipped=0, statistics=figures))
+    return folder
+
+
+def told(text: TrainingText) -> list[list[str]]:
+    return list(text.told(lambda _: None))
+
+
+def test_of_a_corpus_the_training_passages_are_read_each_sentence_once_and_nothing_else(tmp_path: Path) -> None:
+    asked = [(["a b c", "b a"], "XXXXX asks"), (["b a", "a d"], "XXXXX asks again")]
+    folder = corpus_of(tmp_path / "corpus", train=asked, valid=[(["a b secret"], "XXXXX hidden")])
+    text = training_text(folder)
+    assert sorted(told(text)) == [["a", "b", "c"], ["a", "d"], ["b", "a"]]
+    assert len(text) == 7
+
+
+def test_all_entities_are_one_word_that_gets_no_vector(tmp_path: Path) -> None:
+    story = ["@entity1 met @entity22 a", "a @entity1 left b"] * 3
+    text = training_text(corpus_of(tmp_path / "corpus", train=[(story, "XXXXX left")]))
+    assert told(text)[0].count("@entity") == 2
+    words, _ = learn_vectors(text, dim=4, epochs=1, seed=0)
+    assert not [word for word in words if word.startswith("@")]
+
+
+def test_of_books_every_sentence_is_read(tmp_path: Path) -> None:
+    shelf = shelf_of(
+        [household_book(np.random.default_rng(n), f"{n}", sentences=30) for n in range(2)], folder=tmp_path
+    )
+    write_shelf(shelf)
+    text = training_text(tmp_path)
+    assert len(text) == shelf.record.words
+    assert [len(run) for run in told(text)] == shelf.pieces.lengths.tolist()
+    assert told(text)[0] == [shelf.lexicon[number] for number in shelf.pieces.row(0).tolist()]
+
+
+def test_runs_longer_than_gensim_takes_are_told_in_pieces() -> None:
+    heard: list[int] = []
+    pieces = list(text_of("a b " * AT_ONCE, "b a").told(heard.append))
+    assert [len(piece) for piece in pieces] == [AT_ONCE, AT_ONCE, 2]
+    assert heard == [2 * AT_ONCE, 2]
+
+
+def test_words_with_the_same_neighbours_get_vectors_alike() -> None:
+    random = np.random.default_rng(0)
+    kinds = [["cat", "dog", "hen"], ["red", "blue", "green"]]
+    near = [["runs", "eats", "sleeps", "barn", "milk"], ["paint", "sky", "brush", "wall", "bright"]]
+    runs = []
+    for _ in range(300):  # long, because so frequent words are mostly left out
+        kind = int(random.integers(2))
+        runs.append(" ".join(random.choice(near[kind] + kinds[kind], 120).tolist()))
+    words, vectors = learn_vectors(text_of(*runs), dim=12, epochs=30, seed=0)
+    of = {word: vector / np.linalg.norm(vector) for word, vector in zip(words, vectors, strict=True)}
+    assert of["cat"] @ of["dog"] > of["cat"] @ of["red"] + 0.2
+    assert of["blue"] @ of["green"] > of["blue"] @ of["hen"] + 0.2
+    assert np.linalg.norm(vectors, axis=1).mean() == pytest.approx(LENGTH)
+
+
+def test_a_seed_gives_the_same_vectors_again_and_another_seed_others() -> None:
+    text = text_of(*["a b c d", "b c a", "d a b"] * 9)
+    first, again, other = (learn_vectors(text, dim=3, epochs=2, seed=seed)[1] for seed in (0, 0, 1))
+    assert np.array_equal(first, again)
+    assert not np.allclose(first, other)
+
+
+def test_how_far_it_has_come_is_told_for_every_reading() -> None:
+    heard: list[int] = []
+    text = text_of(*["a b c"] * 5)
+    learn_vectors(text, dim=2, epochs=3, seed=0, on_words=heard.append)
+    assert sum(heard) == len(text) * 4
+
+
+def test_a_text_without_a_word_that_comes_twice_is_refused() -> None:
+    with pytest.raises(TooLittleText, match="no word stands in the text 2 times; give more of it"):
+        learn_vectors(text_of("a b c"), dim=2, epochs=1, seed=0)
+
+
+@pytest.mark.parametrize("ending", ["", ".gz", ".xz"])
+def test_written_vectors_are_read_again(tmp_path: Path, ending: str) -> None:
+    vectors = np.array([[0.5, -1.25], [3.0, 0.00004]], np.float32)
+    write_vectors(tmp_path / f"vectors.txt{ending}", ["l\u00a0b", "and"], vectors)
+    found = read_vectors(tmp_path / f"vectors.txt{ending}", Vocabulary(("and", "l\u00a0b")), 2)
+    assert found.vectors.tolist() == [[3.0, 0.0], [0.5, -1.25]]
+
+
+@pytest.fixture
+def books(tmp_path: Path) -> Path:
+    written = write_books(tmp_path / "tales.txt", [small_book(np.random.default_rng(0), sentences=60)])
+    assert call("prepare-books", written, tmp_path / "books") == 0
+    return tmp_path / "books"
+
+
+def test_the_command_writes_a_file_to_begin_readers_with(books: Path, tmp_path: Path, capsys: Captured) -> None:
+    out = tmp_path / "vectors.txt.xz"
+    capsys.readouterr()
+    assert call("vectors", books, out, "--dim", 6, "--epochs", 1) == 0
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert f"{out}: vectors for " in printed.err
+    assert len(read_vectors(out, Vocabulary(tuple(training_text(books).words[2:])), 6).ids) > 10
+
+
+def test_the_command_overwrites_nothing_unless_told_to(books: Path, tmp_path: Path, capsys: Captured) -> None:
+    out = tmp_path / "vectors.txt"
+    out.write_text("mine")
+    assert call("vectors", books, out, "--dim", 2) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert out.read_text() == "mine"
+    assert call("vectors", books, out, "--dim", 2, "--epochs", 1, "--force") == 0
+    assert out.read_text() != "mine"
+
+
+def test_a_folder_of_something_else_is_refused(tmp_path: Path, capsys: Captured) -> None:
+    assert call("vectors", tmp_path, tmp_path / "vectors.txt") == 1
+    assert "holds no prepared" in capsys.readouterr().err
+
+
+def test_without_gensim_a_sentence_says_what_to_install(
+    books: Path, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.split(".")[0] == "gensim"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "gensim", None)
+    assert call("vectors", books, tmp_path / "vectors.txt") == 1
+    assert "pip install 'epireader[vectors]'" in capsys.readouterr().err
+    assert not (tmp_path / "vectors.txt").exists()
+
+
+def test_a_corpus_without_training_questions_is_refused(tmp_path: Path, capsys: Captured) -> None:
+    folder = corpus_of(tmp_path / "corpus", valid=[(["a b"], "XXXXX a")])
+    assert open_corpus(folder).splits == ("valid",)
+    assert call("vectors", folder, tmp_path / "vectors.txt") == 1
+    assert "has no train questions" in capsys.readouterr().err
