@@ -100,6 +100,9 @@ def test_the_bits_of_every_shipped_line_are_the_questions_it_counts_as_right(spl
 
 
 RECIPES = {"CBT-R NE": "few-books", "CBT-R CN": "few-books", "CNN-R": "news"}
+SEEDS = {"few-books": 7, "news": 4}
+VECTORS = "cbt-books.160d.txt.xz"
+"""Word vectors learnt from CBT's 98 books."""
 
 
 AS_READERS = {
@@ -110,13 +113,21 @@ AS_READERS = {
 """The AS Reader of its own paper: what the preset `as-reader` is changed by, the best on validation."""
 
 
-def seeds_of(asked: str, preset: str, *overrides: str, stage: str = "final") -> np.ndarray:
-    """Which test questions of a set the shipped readers with these settings got right, a row a seed."""
-    lines = [
+def lines_of(asked: str, preset: str, *overrides: str, embeddings: str | None = None) -> list[Result]:
+    """The shipped lines of single readers with these settings."""
+    wanted = (asked, preset, sorted(overrides), embeddings)
+    return [
         line
         for line in read_results(SHIPPED)
-        if (line.set, line.preset, sorted(line.overrides)) == (asked, preset, sorted(overrides)) and not line.members
+        if (line.set, line.preset, sorted(line.overrides), line.embeddings) == wanted and not line.members
     ]
+
+
+def seeds_of(
+    asked: str, preset: str, *overrides: str, stage: str = "final", embeddings: str | None = None
+) -> np.ndarray:
+    """Which test questions of a set those readers got right, a row a seed."""
+    lines = lines_of(asked, preset, *overrides, embeddings=embeddings)
     return np.stack([line.right("test", stage) for line in lines])
 
 
@@ -127,17 +138,33 @@ def is_shown(found: MeansComparison) -> bool:
 @pytest.mark.parametrize("asked", RECIPES)
 def test_in_the_shipped_figures_the_reasoner_corrects_more_than_it_spoils(asked: str) -> None:
     ours = seeds_of(asked, RECIPES[asked])
-    assert len(ours) == 7
+    assert len(ours) == SEEDS[RECIPES[asked]]
     assert is_shown(compare_means(ours, seeds_of(asked, RECIPES[asked], stage="extractor")))
 
 
 @pytest.mark.parametrize("asked", RECIPES)
-def test_in_the_shipped_figures_testing_hypotheses_beats_pointing_where_the_docs_say_so(asked: str) -> None:
-    ours, theirs = seeds_of(asked, RECIPES[asked]), seeds_of(asked, f"as-{RECIPES[asked]}")
-    assert ours.mean() > theirs.mean()
-    assert is_shown(compare_means(ours, theirs)) == (asked != "CNN-R"), (
-        "docs/recipe.md and the README say what is shown"
+def test_in_the_shipped_figures_testing_hypotheses_beats_pointing(asked: str) -> None:
+    assert is_shown(compare_means(seeds_of(asked, RECIPES[asked]), seeds_of(asked, f"as-{RECIPES[asked]}")))
+
+
+@pytest.mark.parametrize(("asked", "shown"), [("CBT-R NE", False), ("CBT-R CN", True)])
+def test_in_the_shipped_figures_vectors_of_the_books_leave_the_reasoner_what_the_docs_say(
+    asked: str, shown: bool
+) -> None:
+    ours, alone, theirs = (
+        seeds_of(asked, preset, stage=stage, embeddings=VECTORS)
+        for preset, stage in (("few-books", "final"), ("few-books", "extractor"), ("as-few-books", "final"))
     )
+    assert (len(ours), len(theirs)) == (4, 3)
+    assert ours.mean() > max(alone.mean(), theirs.mean())
+    assert is_shown(compare_means(ours, alone)) == is_shown(compare_means(ours, theirs)) == shown
+    assert is_shown(compare_means(ours, seeds_of(asked, "few-books"))) == shown
+
+
+@pytest.mark.parametrize("asked", ["CBT-R NE", "CBT-R CN"])
+def test_in_the_shipped_figures_the_extractor_given_vectors_has_the_answer_among_its_first_five(asked: str) -> None:
+    lines = lines_of(asked, "few-books", embeddings=VECTORS)
+    assert np.mean([line.test["recall_at_k"]["5"] for line in lines]) > 0.95
 
 
 @pytest.mark.parametrize(("asked", "least"), [("CBT-R NE", 0.63), ("CBT-R CN", 0.62), ("CNN-R", 0.62)])
