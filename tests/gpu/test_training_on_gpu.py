@@ -114,16 +114,17 @@ def test_readers_trained_at_once_are_those_trained_alone(tmp_path: Path, preset:
     settings = [*SMALL, "training.max_epochs=1", f"training.precision={precision}"]
     configs = {tmp_path / str(n): load_config(preset, [*settings, f"training.seed={n}"]) for n in range(3)}
     together = train_together(corpus, configs, tmp_path / "standing", here, Watch())
+    # Where a gradient is next to nothing, rounding decides which way Adam goes: a few weights may drift, with TF32 more.
+    most = 1e-3 if precision == "fp32" else 1e-2
     for (folder, progress), config in zip(together.items(), configs.values(), strict=True):
         alone = train(corpus, config, tmp_path / "alone" / folder.name, here, Watch())
-        assert progress.best_accuracy == pytest.approx(alone.best_accuracy, abs=0.06)
         if precision == "fp32":
-            expected = load_model(tmp_path / "alone" / folder.name).module.state_dict()
-            for name, weight in load_model(folder).module.state_dict().items():
-                # Where a gradient is next to nothing, rounding decides which way Adam goes: a few weights may drift.
-                drift = (weight - expected[name]).abs()
-                assert drift.mean() < 1e-3, name
-                assert drift.max() < 5e-2, name
+            assert progress.best_accuracy == pytest.approx(alone.best_accuracy, abs=0.06)
+        expected = load_model(tmp_path / "alone" / folder.name).module.state_dict()
+        for name, weight in load_model(folder).module.state_dict().items():
+            drift = (weight - expected[name]).abs()
+            assert drift.mean() < most, name
+            assert drift.max() < 5e-2, name
 
 
 def test_a_gpu_makes_the_same_questions_from_books_as_the_cpu() -> None:
