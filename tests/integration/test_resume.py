@@ -31,6 +31,7 @@ from running import (
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from epireader.data.example import Example
+from epireader.training import loop
 from epireader.training.config import Config
 from epireader.training.loop import Interrupted
 from epireader.training.run import Progress
@@ -133,13 +134,24 @@ def test_a_run_that_is_asked_to_stop_saves_itself_and_goes_on_where_it_was(
     assert result_of(tmp_path / "run") == expected
 
 
-def test_a_second_ctrl_c_stops_at_once_and_the_run_goes_on_from_its_last_save(
-    corpus: Path, config: Config, expected: tuple[bytes, bytes], tmp_path: Path
-) -> None:
-    def twice() -> None:
-        signal.raise_signal(signal.SIGINT)
-        signal.raise_signal(signal.SIGINT)
+def twice() -> None:
+    signal.raise_signal(signal.SIGINT)
+    signal.raise_signal(signal.SIGINT)
 
+
+def test_a_request_that_is_sent_twice_is_one(corpus: Path, expected: tuple[bytes, bytes], tmp_path: Path) -> None:
+    rarely = tiny("cbt-ne", EPOCHS, "training.checkpoint_minutes=1000")
+    with pytest.raises(Interrupted):
+        train_here(corpus, tmp_path / "run", rarely, Watch(5, twice))
+    assert saved_progress(tmp_path / "run")["total_steps"] == 5
+    train_here(corpus, tmp_path / "run", rarely)
+    assert result_of(tmp_path / "run") == expected
+
+
+def test_a_second_ctrl_c_stops_at_once_and_the_run_goes_on_from_its_last_save(
+    corpus: Path, config: Config, expected: tuple[bytes, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "IN_EARNEST", 0.0)
     with pytest.raises(KeyboardInterrupt):
         train_here(corpus, tmp_path / "run", config, Watch(5, twice))
     assert saved_progress(tmp_path / "run")["total_steps"] == 4

@@ -250,15 +250,20 @@ def shared_run(
         yield Run(out, writes=False)
 
 
+IN_EARNEST = 1.0
+"""Seconds. What comes sooner is the same request: `timeout`, for one, sends a signal to a process and to its group."""
+
+
 @contextmanager
 def stop_requests() -> Iterator[Callable[[], bool]]:
     """Turns Ctrl-C and a polite kill into a question asked after each step; a second Ctrl-C stops at once."""
-    asked: list[int] = []
+    asked: list[float] = []
 
-    def ask(number: int, _: object) -> None:
-        if asked:
+    def ask(_number: int, _frame: object) -> None:
+        now = time.monotonic()
+        if asked and now - asked[0] >= IN_EARNEST:
             raise KeyboardInterrupt
-        asked.append(number)
+        asked.append(now)
 
     before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
