@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from epireader.cli.show import progress_bar, refuse_without_folder, say
+from epireader.cli.show import print_json, progress_bar, refuse_without_folder, say
 
 
 @click.command("vectors")
@@ -16,7 +16,8 @@ from epireader.cli.show import progress_bar, refuse_without_folder, say
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Another seed gives other vectors."
 )
 @click.option("--force", is_flag=True, help="Overwrite OUT if it exists.")
-def vectors(source: Path, out: Path, dim: int, epochs: int, seed: int, force: bool) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print the counts as one line of JSON.")
+def vectors(source: Path, out: Path, dim: int, epochs: int, seed: int, force: bool, as_json: bool) -> None:
     """Learn word vectors from the text of SOURCE and write them to the file OUT.
 
     SOURCE is a prepared corpus, whose training passages are read and nothing else, or a folder of prepared books. A
@@ -38,4 +39,7 @@ def vectors(source: Path, out: Path, dim: int, epochs: int, seed: int, force: bo
     with progress_bar("Reading", len(text) * (1 + epochs), unit="words") as advance:
         words, learnt = learn_vectors(text, dim=dim, epochs=epochs, seed=seed, on_words=advance)
     write_vectors(out, words, learnt)
+    if as_json:
+        print_json({"out": str(out), "words": len(words), "dim": dim, "text": len(text)})
+        return
     say(f"{out}: vectors for {len(words):,} words, learnt from a text of {len(text):,}")

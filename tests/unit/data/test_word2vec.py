@@ -1,5 +1,6 @@
 """Word vectors learnt from the training text."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -141,6 +142,15 @@ def test_the_command_writes_a_file_to_begin_readers_with(books: Path, tmp_path: 
     assert printed.out == ""
     assert f"{out}: vectors for " in printed.err
     assert len(read_vectors(out, Vocabulary(tuple(training_text(books).words[2:])), 6).ids) > 10
+
+
+def test_the_command_counts_as_json(books: Path, tmp_path: Path, capsys: Captured) -> None:
+    capsys.readouterr()
+    out = tmp_path / "vectors.txt"
+    assert call("vectors", books, out, "--dim", 3, "--epochs", 1, "--json") == 0
+    counts = json.loads(capsys.readouterr().out)
+    assert counts == {"out": str(out), "words": len(out.read_text().splitlines()), "dim": 3, "text": counts["text"]}
+    assert counts["text"] == len(training_text(books))
 
 
 def test_the_command_overwrites_nothing_unless_told_to(books: Path, tmp_path: Path, capsys: Captured) -> None:
