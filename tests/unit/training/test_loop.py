@@ -30,12 +30,18 @@ def test_the_clock_counts_earlier_sessions_and_begins_anew_with_every_save(monke
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_polite_signal_is_a_question_and_a_second_one_stops_at_once(number: signal.Signals) -> None:
+def test_a_polite_signal_is_a_question_and_a_second_one_stops_at_once_unless_it_is_the_same_sent_twice(
+    number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr(loop.time, "monotonic", lambda: now[0])
     before = [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)]
     with pytest.raises(KeyboardInterrupt), stop_requests() as stop_requested:  # noqa: PT012
         assert not stop_requested()
         signal.raise_signal(number)
+        signal.raise_signal(number)
         assert stop_requested()
+        now[0] += 1.0
         signal.raise_signal(signal.SIGINT)
     assert [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)] == before
 
