@@ -91,21 +91,26 @@ def who_has_what(random: np.random.Generator) -> Example:
     )
 
 
-def toy_corpus(folder: Path, *, train: int = 200, valid: int = 40, seed: int = 0) -> Corpus:
-    """A prepared corpus of `who_has_what` questions."""
-    random = np.random.default_rng(seed)
+def corpus_of(folder: Path, **splits: Sequence[Example]) -> Corpus:
+    """A prepared corpus of these questions."""
     lexicon = Lexicon()
-    builders = {split: QuestionsBuilder(lexicon) for split in ("train", "valid")}
-    counters = {split: StatisticsCounter() for split in builders}
-    for split, count in {"train": train, "valid": valid}.items():
-        for _ in range(count):
-            one = who_has_what(random)
+    builders = {split: QuestionsBuilder(lexicon) for split in splits}
+    counters = {split: StatisticsCounter() for split in splits}
+    for split, asked in splits.items():
+        for one in asked:
             builders[split].add(one)
             counters[split].add(one)
     figures = {split: counter.result() for split, counter in counters.items()}
     folder.mkdir(parents=True)
     write_corpus(folder, builders, CorpusRecord(made_by="tests", sources=(), options={}, skipped=0, statistics=figures))
     return open_corpus(folder)
+
+
+def toy_corpus(folder: Path, *, train: int = 200, valid: int = 40, seed: int = 0) -> Corpus:
+    """A prepared corpus of `who_has_what` questions."""
+    random = np.random.default_rng(seed)
+    counts = {"train": train, "valid": valid}
+    return corpus_of(folder, **{split: [who_has_what(random) for _ in range(n)] for split, n in counts.items()})
 
 
 def result(**changes: Any) -> Result:

@@ -22,7 +22,7 @@ from epireader.data.sources import OnBad, TextFile, cut, decode, distinct, one_b
 
 _PARTS = {1: "source", 3: "passage", 5: "question", 7: "answer"}  # by line number
 _START = re.compile(rb"[^\n]*\n\r?\n[^\n]+\n\r?\n[^\n]*@placeholder[^\n]*\n\r?\n@entity")
-_ENTITY = re.compile(r"@entity\d+")
+ENTITY = re.compile(r"@entity\d+")
 _ENDS = frozenset({".", "!", "?", "!!", "!!!", "??", "???", "?!", "!?"})
 _CLOSERS = _ENDS | {"'", "''", "’", "”", ")", "]"}
 
@@ -76,7 +76,7 @@ def _parts(content: bytes, file: str) -> tuple[bytes, bytes, bytes]:
 def _passage(line: bytes, sentence_limit: int) -> tuple[tuple[Words, ...], tuple[Words, ...]]:
     """The sentences of a passage and the entities in it."""
     words = _words(without_blank(decode(line)))
-    entities = distinct([(word,) for word in words if _ENTITY.fullmatch(word)])
+    entities = distinct([(word,) for word in words if ENTITY.fullmatch(word)])
     if not entities:
         raise BadExample("the passage has no @entityN, so there is nothing to choose from")
     return tuple(piece for sentence in split_at_ends(words) for piece in cut(sentence, sentence_limit)), entities

@@ -71,6 +71,10 @@ class Shelf:
         return counted(self.lexicon, self.pieces.values)
 
 
+def is_shelf(folder: Path) -> bool:
+    return (folder / RECORD).is_file()
+
+
 def open_shelf(folder: Path) -> Shelf:
     """Open a folder that `epireader prepare-books` made."""
     try:

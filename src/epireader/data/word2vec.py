@@ -4,7 +4,6 @@ A reader learns what a word means from the questions it helps to answer, and mos
 it say more, and there are some around every word.
 """
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,9 +14,10 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
+from epireader.data.cnn import ENTITY
 from epireader.data.corpus import is_corpus, open_corpus
 from epireader.data.ragged import Ragged
-from epireader.data.shelf import open_shelf
+from epireader.data.shelf import is_shelf, open_shelf
 
 WINDOW, NEGATIVES, FEWEST, KEPT = 5, 10, 2, 1e-4
 """Words to either side, wrong words for each right one, how often a word must occur, and the share of the text from which on a
@@ -28,15 +28,14 @@ AT_ONCE = 10_000
 """gensim cuts longer runs of words off."""
 
 SOME_ENTITY = "@entity"
-_ENTITY = re.compile(r"@entity\d+")
 
 
 class NoWord2Vec(ValueError):
     """gensim is not there."""
 
 
-class TooLittleText(ValueError):
-    """A text in which no word occurs often enough."""
+class NoText(ValueError):
+    """There is no text to learn from, or too little of it."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +64,14 @@ def training_text(source: Path) -> TrainingText:
 
     The entities of CNN / Daily Mail, which have other numbers in every story, are one word.
     """
-    if not is_corpus(source):
+    if is_shelf(source):
         shelf = open_shelf(source)
         return TrainingText(list(shelf.lexicon), shelf.pieces)
+    if not is_corpus(source):
+        raise NoText(
+            f"{source} holds neither a prepared corpus nor prepared books; make them with 'epireader prepare' or"
+            " 'epireader prepare-books'"
+        )
     corpus = open_corpus(source)
     questions = corpus.questions("train")
     sentences = questions.passages.values.unique()
@@ -76,7 +80,7 @@ def training_text(source: Path) -> TrainingText:
     runs = Ragged.from_lengths(values, lengths)
     moved = questions.sequences.offsets[sentences] - runs.offsets[:-1]
     places = torch.arange(int(runs.offsets[-1])) + moved.repeat_interleave(lengths)
-    words = [SOME_ENTITY if _ENTITY.fullmatch(word) else word for word in corpus.lexicon]
+    words = [SOME_ENTITY if ENTITY.fullmatch(word) else word for word in corpus.lexicon]
     return TrainingText(words, Ragged(values[places], runs.offsets))
 
 
@@ -92,7 +96,7 @@ def learn_vectors(
     model.build_vocab(told)
     words = [word for word in model.wv.index_to_key if word != SOME_ENTITY]
     if not words:
-        raise TooLittleText(f"no word stands in the text {FEWEST} times; give more of it")
+        raise NoText(f"no word stands in the text {FEWEST} times; give more of it")
     model.train(told, total_examples=model.corpus_count, epochs=epochs)
     vectors = model.wv[words]
     return words, vectors * (LENGTH / np.linalg.norm(vectors, axis=1).mean())

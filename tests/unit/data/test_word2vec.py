@@ -7,44 +7,29 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from builders import example, household_book, shelf_of, small_book, write_books
+from builders import corpus_of, example, household_book, shelf_of, small_book, write_books
 from running import call
 
-from epireader.data.corpus import CorpusRecord, open_corpus, write_corpus
 from epireader.data.embeddings import read_vectors, write_vectors
-from epireader.data.questions import Lexicon, QuestionsBuilder
+from epireader.data.example import Example
 from epireader.data.ragged import Ragged
 from epireader.data.shelf import write_shelf
-from epireader.data.statistics import StatisticsCounter
 from epireader.data.vocabulary import Vocabulary
-from epireader.data.word2vec import AT_ONCE, LENGTH, TooLittleText, TrainingText, learn_vectors, training_text
+from epireader.data.word2vec import AT_ONCE, LENGTH, NoText, TrainingText, learn_vectors, training_text
 
 Captured = pytest.CaptureFixture[str]
 
 
 def text_of(*runs: str) -> TrainingText:
-    """The runs of words as those of one book, a sentence each."""
-
+    """A text of these runs of words."""
     words = sorted({word for run in runs for word in run.split()})
     numbers = [[words.index(word) for word in run.split()] for run in runs]
     lengths = torch.tensor([len(run) for run in numbers])
     return TrainingText(words, Ragged.from_lengths(torch.tensor([n for run in numbers for n in run]), lengths))
 
 
-def corpus_of(folder: Path, **splits: list[tuple[list[str], str]]) -> Path:
-    """A prepared corpus of these passages and questions."""
-    lexicon = Lexicon()
-    builders = {split: QuestionsBuilder(lexicon) for split in splits}
-    counters = {split: StatisticsCounter() for split in splits}
-    for split, asked in splits.items():
-        for passage, question in asked:
-            one = example(passage, question, ["a", "b"], "a")
-            builders[split].add(one)
-            counters[split].add(one)
-    figures = {split: counter.result() for split, counter in counters.items()}
-    folder.mkdir()
-    write_corpus(folder, builders, CorpusRecord(made_by="tests", sources=(), options={}, skipped=0, statistics=figures))
-    return folder
+def asked(passage: list[str], question: str) -> Example:
+    return example(passage, question, ["a", "b"], "a")
 
 
 def told(text: TrainingText) -> list[list[str]]:
@@ -52,16 +37,17 @@ def told(text: TrainingText) -> list[list[str]]:
 
 
 def test_of_a_corpus_the_training_passages_are_read_each_sentence_once_and_nothing_else(tmp_path: Path) -> None:
-    asked = [(["a b c", "b a"], "XXXXX asks"), (["b a", "a d"], "XXXXX asks again")]
-    folder = corpus_of(tmp_path / "corpus", train=asked, valid=[(["a b secret"], "XXXXX hidden")])
-    text = training_text(folder)
+    train = [asked(["a b c", "b a"], "XXXXX asks"), asked(["b a", "a d"], "XXXXX asks again")]
+    text = training_text(
+        corpus_of(tmp_path / "corpus", train=train, valid=[asked(["a b secret"], "XXXXX hidden")]).folder
+    )
     assert sorted(told(text)) == [["a", "b", "c"], ["a", "d"], ["b", "a"]]
     assert len(text) == 7
 
 
 def test_all_entities_are_one_word_that_gets_no_vector(tmp_path: Path) -> None:
     story = ["@entity1 met @entity22 a", "a @entity1 left b"] * 3
-    text = training_text(corpus_of(tmp_path / "corpus", train=[(story, "XXXXX left")]))
+    text = training_text(corpus_of(tmp_path / "corpus", train=[asked(story, "XXXXX left")]).folder)
     assert told(text)[0].count("@entity") == 2
     words, _ = learn_vectors(text, dim=4, epochs=1, seed=0)
     assert not [word for word in words if word.startswith("@")]
@@ -115,7 +101,7 @@ def test_how_far_it_has_come_is_told_for_every_reading() -> None:
 
 
 def test_a_text_without_a_word_that_comes_twice_is_refused() -> None:
-    with pytest.raises(TooLittleText, match="no word stands in the text 2 times; give more of it"):
+    with pytest.raises(NoText, match="no word stands in the text 2 times; give more of it"):
         learn_vectors(text_of("a b c"), dim=2, epochs=1, seed=0)
 
 
@@ -165,7 +151,7 @@ def test_the_command_overwrites_nothing_unless_told_to(books: Path, tmp_path: Pa
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path, capsys: Captured) -> None:
     assert call("vectors", tmp_path, tmp_path / "vectors.txt") == 1
-    assert "holds no prepared" in capsys.readouterr().err
+    assert "holds neither a prepared corpus nor prepared books" in capsys.readouterr().err
 
 
 def test_without_gensim_a_sentence_says_what_to_install(
@@ -180,7 +166,7 @@ def test_without_gensim_a_sentence_says_what_to_install(
 
 
 def test_a_corpus_without_training_questions_is_refused(tmp_path: Path, capsys: Captured) -> None:
-    folder = corpus_of(tmp_path / "corpus", valid=[(["a b"], "XXXXX a")])
-    assert open_corpus(folder).splits == ("valid",)
-    assert call("vectors", folder, tmp_path / "vectors.txt") == 1
+    corpus = corpus_of(tmp_path / "corpus", valid=[asked(["a b"], "XXXXX a")])
+    assert corpus.splits == ("valid",)
+    assert call("vectors", corpus.folder, tmp_path / "vectors.txt") == 1
     assert "has no train questions" in capsys.readouterr().err
