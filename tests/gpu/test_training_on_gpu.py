@@ -115,11 +115,10 @@ def test_readers_trained_at_once_are_those_trained_alone(tmp_path: Path, preset:
     configs = {tmp_path / str(n): load_config(preset, [*settings, f"training.seed={n}"]) for n in range(3)}
     together = train_together(corpus, configs, tmp_path / "standing", here, Watch())
     # Where a gradient is next to nothing, rounding decides which way Adam goes: a few weights may drift, with TF32 more.
-    most = 1e-3 if precision == "fp32" else 1e-2
+    most, apart = (1e-3, 0.06) if precision == "fp32" else (1e-2, 0.1)
     for (folder, progress), config in zip(together.items(), configs.values(), strict=True):
         alone = train(corpus, config, tmp_path / "alone" / folder.name, here, Watch())
-        if precision == "fp32":
-            assert progress.best_accuracy == pytest.approx(alone.best_accuracy, abs=0.06)
+        assert progress.best_accuracy == pytest.approx(alone.best_accuracy, abs=apart)
         expected = load_model(tmp_path / "alone" / folder.name).module.state_dict()
         for name, weight in load_model(folder).module.state_dict().items():
             drift = (weight - expected[name]).abs()
