@@ -1,6 +1,7 @@
 """One process or several (`torchrun`), on the CPU or on GPUs."""
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -59,6 +60,11 @@ _joined: "list[dist.ProcessGroup | None]" = []
 the last to let it go: that waits, holding Python's lock, for a thread which may wait for the lock."""
 
 
+FAREWELL = 0.5
+"""Seconds. A group's threads may want Python's lock once more to let go of what they sent; one that asks for it when Python is
+ending aborts the process."""
+
+
 @contextmanager
 def join_processes(device: str) -> Iterator[Processes]:
     """Join the other processes that torchrun started, if it did."""
@@ -73,6 +79,7 @@ def join_processes(device: str) -> Iterator[Processes]:
         yield Processes(dist.get_rank(), world, chosen)
     finally:
         dist.destroy_process_group()
+        time.sleep(FAREWELL)
 
 
 def choose_device(name: str, *, local_rank: int = 0) -> torch.device:
