@@ -35,7 +35,7 @@ def test_words_begin_with_the_vectors_of_the_file_and_the_rest_where_it_would(
     corpus: Path, vectors: Path, preset: str
 ) -> None:
     plain, given = (fresh_model(open_corpus(corpus), tiny(preset), torch.device("cpu")) for _ in range(2))
-    give_vectors(given, vectors)
+    give_vectors([given], [vectors])
     for row, word in enumerate(given.vocabulary.words, start=given.vocabulary.first_word_id):
         number = {"Ann": 0.0, "cup": 1.0, ".": 2.0}.get(word)
         expected = plain.module.embedding.weight[row] if number is None else torch.full((8,), number)
@@ -67,6 +67,53 @@ def test_a_run_goes_on_with_the_same_vectors_only_wherever_they_lie(
     vectors.write_text("ann" + " 5" * 8 + "\n")
     with pytest.raises(RunRefused, match=r"embeddings\.sha256 was"):
         train_here(corpus, out, config, embeddings=vectors)
+
+
+def test_readers_trained_at_once_begin_with_a_file_each_or_all_with_the_same(
+    corpus: Path, vectors: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other.txt"
+    other.write_text("ann" + " 5" * 8 + "\n")
+    settings = [*as_options("as-reader", ONE_EPOCH), "--seeds", 2]
+    for name, files in {"one": [vectors], "each": [vectors, other]}.items():
+        given = [option for file in files for option in ("--embeddings", file)]
+        assert call("train", corpus, *settings, *given, "--out", tmp_path / name) == 0
+    said = capsys.readouterr().err
+    assert said.count("vectors for 3 of ") == 2
+    assert said.count("vectors for 1 of ") == 1
+    assert begun_with(tmp_path / "one") == ["vectors.txt", "vectors.txt"]
+    assert begun_with(tmp_path / "each") == ["vectors.txt", "other.txt"]
+
+
+def begun_with(out: Path) -> list[str]:
+    records = [json.loads((out / f"seed-{seed}" / "config.json").read_text()) for seed in range(2)]
+    return [record["embeddings"]["name"] for record in records]
+
+
+@pytest.mark.parametrize(("seeds", "readers"), [(["--seeds", 3], "3 readers"), ([], "one reader")])
+def test_files_of_vectors_for_another_number_of_readers_are_refused(
+    corpus: Path, vectors: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], seeds: list[str], readers: str
+) -> None:
+    files = ["--embeddings", vectors, "--embeddings", vectors]
+    assert call("train", corpus, *as_options("as-reader"), *files, *seeds, "--out", tmp_path / "run") == 2
+    assert f"2 files of word vectors are given for {readers}; give one, or one for each" in capsys.readouterr().err
+
+
+def test_a_language_model_as_wide_begins_with_the_vectors_of_its_own_words_but_names(
+    corpus: Path, vectors: Path
+) -> None:
+    for width, begun in ((8, True), (7, False)):
+        config = tiny("cbt-ne", "model.sense_dim=3", f"model.sense_embedding_dim={width}")
+        given, plain = (fresh_model(open_corpus(corpus), config, torch.device("cpu")) for _ in range(2))
+        give_vectors([given], [vectors])
+        words = {word: row for row, word in enumerate(given.vocabulary.words, start=given.vocabulary.first_word_id)}
+        sense, before = given.module.sense, plain.module.sense.embedding.weight
+        changed = (sense.embedding.weight != before).any(dim=1).nonzero().flatten().tolist()
+        own = {word: int(sense.as_answer[words[word]]) for word in ("Ann", "cup", ".")}
+        assert changed == (sorted([own["cup"], own["."]]) if begun else [])
+        if begun:
+            assert torch.equal(sense.embedding.weight[own["cup"]], torch.ones(8))
+            assert torch.equal(sense.embedding.weight[own["."]], torch.full((8,), 2.0))
 
 
 def test_vectors_of_another_width_end_the_command_in_one_sentence_and_make_no_run(

@@ -1,6 +1,6 @@
 """`epireader train`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,8 +33,10 @@ if TYPE_CHECKING:
 @click.option(
     "--embeddings",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    multiple=True,
     metavar="FILE",
-    help="Word vectors to begin with, as text in GloVe's format; .gz and .xz too.",
+    help="Word vectors to begin with, as text in GloVe's format; .gz and .xz too. With --seeds N it may be given N times:"
+    " a file for each reader.",
 )
 @click.option(
     "--books",
@@ -54,7 +56,7 @@ def train(
     start: str | None,
     out: Path,
     overrides: tuple[str, ...],
-    embeddings: Path | None,
+    embeddings: tuple[Path, ...],
     books: Path | None,
     seed: int | None,
     seeds: int | None,
@@ -72,6 +74,7 @@ def train(
       epireader train corpora/cbt-cn --preset as-reader --set model.hidden_dim=64 --out runs/small
       epireader train corpora/cnn --preset stanford --embeddings glove.6B.100d.txt.xz --out runs/stanford
       epireader train corpora/cbt-cn --preset cbt-cn --seeds 7 --out runs/seven
+      epireader train corpora/cbt-cn --preset cbt-cn --seeds 2 --embeddings a.txt --embeddings b.txt --out runs/two
       epireader train corpora/cbt-cn --preset cbt-cn --books corpora/books --set books.names=0 --out runs/more
       epireader train corpora/mine --from default --set training.learning_rate=0.0003 --out runs/mine
       torchrun --nproc-per-node 2 -m epireader train corpora/cnn --preset cnn --out runs/cnn
@@ -91,25 +94,32 @@ def train(
     with join_processes(device) as processes:
         with on_screen(out, quiet=not processes.is_first, idle=f"nothing was left to do in {out}") as screen:
             opened, shelf = open_corpus(corpus), open_shelf(books) if books else None
-            begin = {"embeddings": embeddings, "start": begins}
             if seeds:
                 runs = {out / f"seed-{n}": config for n, config in configs.items()}
-                standing = out / "resume.safetensors"
-                trained = train_together(opened, runs, standing, processes, screen, shelf=shelf, **begin)
+                each = embeddings * seeds if len(embeddings) == 1 else embeddings
+                where = (out / "resume.safetensors", processes, screen)
+                trained = train_together(opened, runs, *where, embeddings=each, start=begins, shelf=shelf)
             else:
-                trained = {out: train_reader(opened, configs[None], out, processes, screen, shelf=shelf, **begin)}
+                own = embeddings[0] if embeddings else None
+                where = (out, processes, screen)
+                trained = {out: train_reader(opened, configs[None], *where, embeddings=own, start=begins, shelf=shelf)}
         if processes.is_first:
             show(trained, as_json=as_json, several=bool(seeds))
 
 
 def refuse_contradictions(
-    *, preset: str | None, start: str | None, embeddings: Path | None, seed: int | None, seeds: int | None
+    *, preset: str | None, start: str | None, embeddings: Sequence[Path], seed: int | None, seeds: int | None
 ) -> None:
     if seed is not None and seeds is not None:
         raise click.UsageError("give either --seed or --seeds, not both")
+    if len(embeddings) > 1 and len(embeddings) != (seeds or 1):
+        readers = f"{seeds} readers" if seeds and seeds > 1 else "one reader"
+        raise click.UsageError(
+            f"{len(embeddings)} files of word vectors are given for {readers}; give one, or one for each"
+        )
     if (preset is None) == (start is None):
         raise click.UsageError("give either --preset or --from, which says what to begin with")
-    if start is not None and embeddings is not None:
+    if start is not None and embeddings:
         raise click.UsageError("give either --embeddings or --from: a trained reader has its word vectors")
 
 

@@ -15,9 +15,28 @@ from epireader.cli.show import print_json, progress_bar, refuse_without_folder, 
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Another seed gives other vectors."
 )
+@click.option(
+    "--window",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    help="How many words to either side say what a word is like: few tell what may stand in its place, many what it has"
+    " to do with.",
+)
+@click.option("--cbow", is_flag=True, help="Tell a word from all those around it together, not from each: quicker.")
 @click.option("--force", is_flag=True, help="Overwrite OUT if it exists.")
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as one line of JSON.")
-def vectors(source: Path, out: Path, dim: int, epochs: int, seed: int, force: bool, as_json: bool) -> None:
+def vectors(
+    source: Path,
+    out: Path,
+    dim: int,
+    epochs: int,
+    seed: int,
+    window: int,
+    cbow: bool,
+    force: bool,
+    as_json: bool,
+) -> None:
     """Learn word vectors from the text of SOURCE and write them to the file OUT.
 
     SOURCE is a prepared corpus, whose training passages are read and nothing else, or a folder of prepared books. A
@@ -30,14 +49,15 @@ def vectors(source: Path, out: Path, dim: int, epochs: int, seed: int, force: bo
       epireader train corpora/cbt-asked --books corpora/cbt-books --preset few-books --embeddings cbt-books.160d.txt.xz --out runs/few-books
     """
     from epireader.data.embeddings import write_vectors
-    from epireader.data.word2vec import learn_vectors, training_text
+    from epireader.data.word2vec import Learning, learn_vectors, training_text
 
     refuse_without_folder(out)
     if out.exists() and not force:
         raise click.UsageError(f"{out} exists already; choose another name, or overwrite it with --force")
+    how = Learning(dim=dim, epochs=epochs, seed=seed, window=window, cbow=cbow)
     text = training_text(source)
     with progress_bar("Reading", len(text) * (1 + epochs), unit="words") as advance:
-        words, learnt = learn_vectors(text, dim=dim, epochs=epochs, seed=seed, on_words=advance)
+        words, learnt = learn_vectors(text, how, advance)
     write_vectors(out, words, learnt)
     if as_json:
         print_json({"out": str(out), "words": len(words), "dim": dim, "text": len(text)})

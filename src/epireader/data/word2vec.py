@@ -19,9 +19,9 @@ from epireader.data.corpus import is_corpus, open_corpus
 from epireader.data.ragged import Ragged
 from epireader.data.shelf import is_shelf, open_shelf
 
-WINDOW, NEGATIVES, FEWEST, KEPT = 5, 10, 2, 1e-4
-"""Words to either side, wrong words for each right one, how often a word must occur, and the share of the text from which on a
-word is so frequent that it is left out now and then."""
+NEGATIVES, FEWEST, KEPT = 10, 2, 1e-4
+"""Wrong words for each right one, how often a word must occur, and the share of the text from which on a word is so frequent that
+it is left out now and then."""
 LENGTH = 5.5
 """The mean length of the vectors, about that of GloVe's."""
 AT_ONCE = 10_000
@@ -84,20 +84,33 @@ def training_text(source: Path) -> TrainingText:
     return TrainingText(words, Ragged(values[places], runs.offsets))
 
 
+@dataclass(frozen=True, kw_only=True)
+class Learning:
+    """How vectors are learnt, with negative sampling."""
+
+    dim: int = 160
+    epochs: int = 10
+    seed: int = 0
+    window: int = 5
+    """How many words to either side are looked at, at most. Few tell what may stand in a word's place, many what it has to do with."""
+    cbow: bool = False
+    """Whether a word is told from all those around it together, and not (skip-grams) from each."""
+
+
 def learn_vectors(
-    text: TrainingText, *, dim: int, epochs: int, seed: int, on_words: Callable[[int], None] = lambda _: None
-) -> tuple[list[str], Float[np.ndarray, "words {dim}"]]:
-    """Skip-grams with negative sampling: the words, the most frequent first, and a vector for each.
+    text: TrainingText, how: Learning, on_words: Callable[[int], None] = lambda _: None
+) -> tuple[list[str], Float[np.ndarray, "words dim"]]:
+    """The words, the most frequent first, and a vector for each.
 
     The text is read once to count its words, and once in every epoch.
     """
-    model = _word2vec(vector_size=dim, seed=seed)
+    model = _word2vec(vector_size=how.dim, seed=how.seed, window=how.window, sg=int(not how.cbow))
     told = _Again(lambda: text.told(on_words))
     model.build_vocab(told)
     words = [word for word in model.wv.index_to_key if word != SOME_ENTITY]
     if not words:
         raise NoText(f"no word stands in the text {FEWEST} times; give more of it")
-    model.train(told, total_examples=model.corpus_count, epochs=epochs)
+    model.train(told, total_examples=model.corpus_count, epochs=how.epochs)
     vectors = model.wv[words]
     return words, vectors * (LENGTH / np.linalg.norm(vectors, axis=1).mean())
 
@@ -118,4 +131,4 @@ def _word2vec(**options: Any) -> Any:
     except ModuleNotFoundError as error:
         raise NoWord2Vec(f"learning word vectors needs {error.name}: pip install 'epireader[vectors]'") from None
     # One worker: of several it depends on chance which comes first, and every run would give other vectors.
-    return Word2Vec(sg=1, window=WINDOW, negative=NEGATIVES, min_count=FEWEST, sample=KEPT, workers=1, **options)
+    return Word2Vec(negative=NEGATIVES, min_count=FEWEST, sample=KEPT, workers=1, **options)

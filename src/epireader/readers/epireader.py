@@ -129,6 +129,10 @@ class EpiReader(ReaderModule):
         if self.sense is not None:
             self.sense.introduce(vocabulary)
 
+    def begin_with(self, ids: Int[Tensor, " found"], vectors: Float[Tensor, "found emb"]) -> None:
+        if self.sense is not None:
+            self.sense.begin_with(ids, vectors)
+
     def read_passage(self, batch: Batch) -> Float[Tensor, "batch doc out"] | None:
         return None if self.config.marks_question else self._read_passage(batch)
 

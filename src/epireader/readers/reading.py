@@ -89,6 +89,10 @@ class ReaderModule(nn.Module):
         """Tell the reader which words its ids are, if it wants to know. It is told before anything else is asked of it."""
         del vocabulary
 
+    def begin_with(self, ids: Int[Tensor, " found"], vectors: Float[Tensor, "found emb"]) -> None:
+        """Take over what is known of these words, whose vectors its own begin with, into other parts that have words."""
+        del ids, vectors
+
     def read_passage(self, batch: Batch) -> Float[Tensor, "batch doc out"] | None:
         """What can be made of the passages before the questions are known, to be handed to `forward`; None: nothing.
 

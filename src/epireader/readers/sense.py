@@ -78,6 +78,12 @@ class Sense(nn.Module):
         self.as_read = torch.tensor([PAD_ID, UNKNOWN, *[NAME] * strangers, *texts], device=device)  # mostly names
         self.as_answer = torch.tensor([PAD_ID, UNKNOWN, *[STRANGER] * strangers, *answers], device=device)
 
+    def begin_with(self, ids: Int[Tensor, " found"], vectors: Float[Tensor, "found emb"]) -> None:
+        """Let its words begin with the vectors of the reader's, where its own are as wide; names and the rest do not."""
+        own = self.as_answer[ids]
+        if vectors.shape[1] == self.embedding.embedding_dim:
+            self.embedding.weight[own[own >= FIRST_WORD]] = vectors[own >= FIRST_WORD]
+
     def forward(
         self, batch: Batch, question: Int[Tensor, "batch q"], index: Int[Tensor, "batch place"]
     ) -> Float[Tensor, "batch place emb"]:

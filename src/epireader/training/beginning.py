@@ -1,5 +1,6 @@
 """What a reader begins with: its words and first weights, word vectors from a file, or all of a reader that was trained before."""
 
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -36,15 +37,21 @@ def fresh_model(
     return model
 
 
-def give_vectors(model: Model, path: Path) -> WordVectors:
-    """Let word vectors begin as those in a file; a word it does not have keeps its random start."""
-    embedding = getattr(model.module, "embedding", None)
-    if not isinstance(embedding, nn.Embedding):
-        raise BadSetting(f"the reader {model.reader} has no word vectors that --embeddings could begin with")
-    found = read_vectors(path, model.vocabulary, embedding.embedding_dim)
-    with torch.no_grad():
-        embedding.weight[found.ids.to(embedding.weight.device)] = found.vectors.to(embedding.weight)
-    return found
+def give_vectors(models: Sequence[Model], paths: Sequence[Path]) -> list[WordVectors]:
+    """Let the word vectors of each reader begin as those in its file; words that the file does not have keep their random
+    start. What the files had is given back, each file once."""
+    found: dict[Path, WordVectors] = {}
+    for model, path in zip(models, paths, strict=True):
+        embedding = getattr(model.module, "embedding", None)
+        if not isinstance(embedding, nn.Embedding):
+            raise BadSetting(f"the reader {model.reader} has no word vectors that --embeddings could begin with")
+        if path not in found:
+            found[path] = read_vectors(path, model.vocabulary, embedding.embedding_dim)
+        ids, vectors = found[path].ids.to(embedding.weight.device), found[path].vectors.to(embedding.weight)
+        with torch.no_grad():
+            embedding.weight[ids] = vectors
+            model.module.begin_with(ids, vectors)
+    return list(found.values())
 
 
 def choose_vocabulary(corpus: Corpus, settings: VocabularyConfig, shelf: Shelf | None = None) -> Vocabulary:

@@ -72,7 +72,8 @@ def train(
     books = books_for(config, shelf)
     model = fresh_model(corpus, config, processes.device, shelf, start)
     if embeddings:
-        watcher.say(give_vectors(model, embeddings).coverage)
+        (found,) = give_vectors([model], [embeddings])
+        watcher.say(found.coverage)
     optimizer = make_optimizer(
         model.module.parameters(), settings.learning_rate, settings.optimizer, average=settings.average
     )

@@ -77,7 +77,8 @@ def train_at_once(tasks: Sequence[Task], out: Path, processes: Processes, watche
     free_memory(processes.device)
     configs = {out / "runs" / task.folder: task.config for task in tasks if task.config}
     first, standing = tasks[0], standing_of(tasks, out)
-    train_together(first.corpus, configs, standing, processes, watcher, embeddings=first.embeddings, shelf=first.shelf)
+    vectors = [task.embeddings for task in tasks if task.embeddings]
+    train_together(first.corpus, configs, standing, processes, watcher, embeddings=vectors, shelf=first.shelf)
 
 
 def standing_of(tasks: Sequence[Task], out: Path) -> Path:

@@ -45,14 +45,14 @@ def train_together(
     processes: Processes,
     watcher: Watcher,
     *,
-    embeddings: Path | None = None,
+    embeddings: Sequence[Path] = (),
     start: Path | None = None,
     shelf: Shelf | None = None,
 ) -> dict[Path, Progress]:
     """Train readers that differ in their seeds alone, or go on training them, each in its own folder.
 
     Where they all stand is kept in the file `standing`. A run that ends, finished or because its time is over, can also
-    be gone on with alone.
+    be gone on with alone. The word vectors of each begin as those in one of the files `embeddings`, where some are given.
     """
     if processes.world > 1:
         raise BadSetting("several readers are trained at once by one process; start it without torchrun")
@@ -65,9 +65,10 @@ def train_together(
     set_precision(settings.precision, processes.device)
     books = books_for(first, shelf)
     models = [fresh_model(corpus, config, processes.device, shelf, start) for config in configs.values()]
+    vectors: Sequence[Path | None] = embeddings or [None] * len(models)
     if embeddings:
-        found = [give_vectors(model, embeddings) for model in models]
-        watcher.say(found[0].coverage)
+        for found in give_vectors(models, embeddings):
+            watcher.say(found.coverage)
     members = Members(models)
     optimizer = make_optimizer(
         members.weights.values(), settings.learning_rate, settings.optimizer, average=settings.average
@@ -75,10 +76,8 @@ def train_together(
     batches = TrainingBatches(corpus, models[0].vocabulary, settings, processes, books)
     with ExitStack() as stack, stop_requests() as stop_requested:
         runs = [
-            stack.enter_context(
-                open_run(folder, config, corpus, model, embeddings=embeddings, start=start, books=books)
-            )
-            for (folder, config), model in zip(configs.items(), models, strict=True)
+            stack.enter_context(open_run(folder, config, corpus, model, embeddings=file, start=start, books=books))
+            for (folder, config), model, file in zip(configs.items(), models, vectors, strict=True)
         ]
         kept = Standing(standing, members, optimizer, runs)
         progresses = kept.load()

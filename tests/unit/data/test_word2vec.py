@@ -15,7 +15,7 @@ from epireader.data.example import Example
 from epireader.data.ragged import Ragged
 from epireader.data.shelf import write_shelf
 from epireader.data.vocabulary import Vocabulary
-from epireader.data.word2vec import AT_ONCE, LENGTH, NoText, TrainingText, learn_vectors, training_text
+from epireader.data.word2vec import AT_ONCE, LENGTH, Learning, NoText, TrainingText, learn_vectors, training_text
 
 Captured = pytest.CaptureFixture[str]
 
@@ -49,7 +49,7 @@ def test_all_entities_are_one_word_that_gets_no_vector(tmp_path: Path) -> None:
     story = ["@entity1 met @entity22 a", "a @entity1 left b"] * 3
     text = training_text(corpus_of(tmp_path / "corpus", train=[asked(story, "XXXXX left")]).folder)
     assert told(text)[0].count("@entity") == 2
-    words, _ = learn_vectors(text, dim=4, epochs=1, seed=0)
+    words, _ = learn_vectors(text, Learning(dim=4, epochs=1, seed=0))
     assert not [word for word in words if word.startswith("@")]
 
 
@@ -79,7 +79,7 @@ def test_words_with_the_same_neighbours_get_vectors_alike() -> None:
     for _ in range(300):  # long, because so frequent words are mostly left out
         kind = int(random.integers(2))
         runs.append(" ".join(random.choice(near[kind] + kinds[kind], 120).tolist()))
-    words, vectors = learn_vectors(text_of(*runs), dim=12, epochs=30, seed=0)
+    words, vectors = learn_vectors(text_of(*runs), Learning(dim=12, epochs=30, seed=0))
     of = {word: vector / np.linalg.norm(vector) for word, vector in zip(words, vectors, strict=True)}
     assert of["cat"] @ of["dog"] > of["cat"] @ of["red"] + 0.2
     assert of["blue"] @ of["green"] > of["blue"] @ of["hen"] + 0.2
@@ -88,21 +88,28 @@ def test_words_with_the_same_neighbours_get_vectors_alike() -> None:
 
 def test_a_seed_gives_the_same_vectors_again_and_another_seed_others() -> None:
     text = text_of(*["a b c d", "b c a", "d a b"] * 9)
-    first, again, other = (learn_vectors(text, dim=3, epochs=2, seed=seed)[1] for seed in (0, 0, 1))
+    first, again, other = (learn_vectors(text, Learning(dim=3, epochs=2, seed=seed))[1] for seed in (0, 0, 1))
     assert np.array_equal(first, again)
     assert not np.allclose(first, other)
+
+
+@pytest.mark.parametrize("change", [{"window": 1}, {"cbow": True}])
+def test_another_window_and_words_told_from_all_around_them_give_other_vectors(change: dict[str, int]) -> None:
+    text = text_of(*["a b c d e f", "b c a e", "d a b f"] * 9)
+    usual, other = (learn_vectors(text, Learning(dim=3, epochs=2, **given))[1] for given in ({}, change))
+    assert not np.allclose(usual, other, atol=1e-3)
 
 
 def test_how_far_it_has_come_is_told_for_every_reading() -> None:
     heard: list[int] = []
     text = text_of(*["a b c"] * 5)
-    learn_vectors(text, dim=2, epochs=3, seed=0, on_words=heard.append)
+    learn_vectors(text, Learning(dim=2, epochs=3, seed=0), heard.append)
     assert sum(heard) == len(text) * 4
 
 
 def test_a_text_without_a_word_that_comes_twice_is_refused() -> None:
     with pytest.raises(NoText, match="no word stands in the text 2 times; give more of it"):
-        learn_vectors(text_of("a b c"), dim=2, epochs=1, seed=0)
+        learn_vectors(text_of("a b c"), Learning(dim=2, epochs=1, seed=0))
 
 
 @pytest.mark.parametrize("ending", ["", ".gz", ".xz"])
@@ -128,6 +135,16 @@ def test_the_command_writes_a_file_to_begin_readers_with(books: Path, tmp_path: 
     assert printed.out == ""
     assert f"{out}: vectors for " in printed.err
     assert len(read_vectors(out, Vocabulary(tuple(training_text(books).words[2:])), 6).ids) > 10
+
+
+def test_the_command_takes_another_window_and_words_together(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    story = [" ".join(f"w{n}" for n in random.integers(400, size=40)) for _ in range(40)]
+    corpus = corpus_of(tmp_path / "corpus", train=[asked(story, "XXXXX asks")]).folder
+    kinds: dict[str, list[str]] = {"usual": [], "narrow": ["--window", "1"], "together": ["--cbow"]}
+    for name, options in kinds.items():
+        assert call("vectors", corpus, tmp_path / name, "--dim", 4, "--epochs", 1, *options) == 0
+    assert len({(tmp_path / name).read_text() for name in kinds}) == 3
 
 
 def test_the_command_counts_as_json(books: Path, tmp_path: Path, capsys: Captured) -> None:
