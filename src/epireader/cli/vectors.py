@@ -23,7 +23,12 @@ from epireader.cli.show import print_json, progress_bar, refuse_without_folder, 
     help="How many words to either side say what a word is like: few tell what may stand in its place, many what it has"
     " to do with.",
 )
-@click.option("--cbow", is_flag=True, help="Tell a word from all those around it together, not from each: quicker.")
+@click.option(
+    "--whole-words",
+    is_flag=True,
+    help="Learn of each word by itself, as word2vec does; otherwise words share what is learnt of the runs of letters in"
+    " them, as with fastText.",
+)
 @click.option("--force", is_flag=True, help="Overwrite OUT if it exists.")
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as one line of JSON.")
 def vectors(
@@ -33,7 +38,7 @@ def vectors(
     epochs: int,
     seed: int,
     window: int,
-    cbow: bool,
+    whole_words: bool,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -54,7 +59,7 @@ def vectors(
     refuse_without_folder(out)
     if out.exists() and not force:
         raise click.UsageError(f"{out} exists already; choose another name, or overwrite it with --force")
-    how = Learning(dim=dim, epochs=epochs, seed=seed, window=window, cbow=cbow)
+    how = Learning(dim=dim, epochs=epochs, seed=seed, window=window, whole_words=whole_words)
     text = training_text(source)
     with progress_bar("Reading", len(text) * (1 + epochs), unit="words") as advance:
         words, learnt = learn_vectors(text, how, advance)

@@ -1,4 +1,5 @@
-"""Word vectors learnt from the text that a reader is trained on, before it is asked anything (Mikolov et al. 2013).
+"""Word vectors learnt from the text that a reader is trained on, before it is asked anything (Mikolov et al. 2013, Bojanowski et al.
+2017).
 
 A reader learns what a word means from the questions it helps to answer, and most words help with few. The words around
 it say more, and there are some around every word.
@@ -22,6 +23,8 @@ from epireader.data.shelf import is_shelf, open_shelf
 NEGATIVES, FEWEST, KEPT = 10, 2, 1e-4
 """Wrong words for each right one, how often a word must occur, and the share of the text from which on a word is so frequent that
 it is left out now and then."""
+LETTER_RUNS = 400_000
+"""How many vectors runs of three to six letters share."""
 LENGTH = 5.5
 """The mean length of the vectors, about that of GloVe's."""
 AT_ONCE = 10_000
@@ -86,25 +89,26 @@ def training_text(source: Path) -> TrainingText:
 
 @dataclass(frozen=True, kw_only=True)
 class Learning:
-    """How vectors are learnt, with negative sampling."""
+    """How vectors are learnt."""
 
     dim: int = 160
     epochs: int = 10
     seed: int = 0
     window: int = 5
     """How many words to either side are looked at, at most. Few tell what may stand in a word's place, many what it has to do with."""
-    cbow: bool = False
-    """Whether a word is told from all those around it together, and not (skip-grams) from each."""
+    whole_words: bool = False
+    """Whether a word has a vector of its own alone, and not the mean of that and those of the runs of letters in it (Bojanowski
+    et al. 2017), by which words that are seldom seen are known too."""
 
 
 def learn_vectors(
     text: TrainingText, how: Learning, on_words: Callable[[int], None] = lambda _: None
 ) -> tuple[list[str], Float[np.ndarray, "words dim"]]:
-    """The words, the most frequent first, and a vector for each.
+    """Skip-grams with negative sampling: the words, the most frequent first, and a vector for each.
 
     The text is read once to count its words, and once in every epoch.
     """
-    model = _word2vec(vector_size=how.dim, seed=how.seed, window=how.window, sg=int(not how.cbow))
+    model = _skip_grams(how)
     told = _Again(lambda: text.told(on_words))
     model.build_vocab(told)
     words = [word for word in model.wv.index_to_key if word != SOME_ENTITY]
@@ -125,10 +129,12 @@ class _Again:
         return self.begin()
 
 
-def _word2vec(**options: Any) -> Any:
+def _skip_grams(how: Learning) -> Any:
     try:
-        from gensim.models import Word2Vec
+        from gensim.models import FastText, Word2Vec
     except ModuleNotFoundError as error:
         raise NoWord2Vec(f"learning word vectors needs {error.name}: pip install 'epireader[vectors]'") from None
+    options: dict[str, Any] = {"vector_size": how.dim, "seed": how.seed, "window": how.window, "negative": NEGATIVES}
     # One worker: of several it depends on chance which comes first, and every run would give other vectors.
-    return Word2Vec(negative=NEGATIVES, min_count=FEWEST, sample=KEPT, workers=1, **options)
+    options |= {"sg": 1, "min_count": FEWEST, "sample": KEPT, "workers": 1}
+    return Word2Vec(**options) if how.whole_words else FastText(bucket=LETTER_RUNS, **options)

@@ -93,11 +93,24 @@ def test_a_seed_gives_the_same_vectors_again_and_another_seed_others() -> None:
     assert not np.allclose(first, other)
 
 
-@pytest.mark.parametrize("change", [{"window": 1}, {"cbow": True}])
-def test_another_window_and_words_told_from_all_around_them_give_other_vectors(change: dict[str, int]) -> None:
+@pytest.mark.parametrize("change", [{"window": 1}, {"whole_words": True}])
+def test_another_window_and_whole_words_give_other_vectors(change: dict[str, int]) -> None:
     text = text_of(*["a b c d e f", "b c a e", "d a b f"] * 9)
     usual, other = (learn_vectors(text, Learning(dim=3, epochs=2, **given))[1] for given in ({}, change))
     assert not np.allclose(usual, other, atol=1e-3)
+
+
+def test_words_that_share_runs_of_letters_are_alike_where_these_count() -> None:
+    random = np.random.default_rng(0)
+    alike, others = ["gladness", "goodness", "sadness", "madness"], ["table", "window", "branch", "kettle"]
+    text = text_of(*[" ".join(random.permutation(alike + others)) for _ in range(300)])
+
+    def likeness(*, whole_words: bool) -> float:
+        words, vectors = learn_vectors(text, Learning(dim=24, epochs=3, whole_words=whole_words))
+        of = {word: vector / np.linalg.norm(vector) for word, vector in zip(words, vectors, strict=True)}
+        return float(np.mean([of[a] @ of[b] - of[a] @ of[c] for a in alike for b in alike for c in others if a != b]))
+
+    assert likeness(whole_words=False) > max(likeness(whole_words=True), 0) + 0.1
 
 
 def test_how_far_it_has_come_is_told_for_every_reading() -> None:
@@ -137,11 +150,11 @@ def test_the_command_writes_a_file_to_begin_readers_with(books: Path, tmp_path: 
     assert len(read_vectors(out, Vocabulary(tuple(training_text(books).words[2:])), 6).ids) > 10
 
 
-def test_the_command_takes_another_window_and_words_together(tmp_path: Path) -> None:
+def test_the_command_takes_another_window_and_whole_words(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     story = [" ".join(f"w{n}" for n in random.integers(400, size=40)) for _ in range(40)]
     corpus = corpus_of(tmp_path / "corpus", train=[asked(story, "XXXXX asks")]).folder
-    kinds: dict[str, list[str]] = {"usual": [], "narrow": ["--window", "1"], "together": ["--cbow"]}
+    kinds: dict[str, list[str]] = {"usual": [], "narrow": ["--window", "1"], "words": ["--whole-words"]}
     for name, options in kinds.items():
         assert call("vectors", corpus, tmp_path / name, "--dim", 4, "--epochs", 1, *options) == 0
     assert len({(tmp_path / name).read_text() for name in kinds}) == 3
