@@ -11,13 +11,13 @@ from epireader.data.vocabulary import PAD_ID, Vocabulary
 from epireader.layers.attention import candidate_log_probs, known_log_probs
 from epireader.layers.convolution import PassageLine
 from epireader.layers.embedding import look_up, vectors_of, word_embedding
-from epireader.layers.masking import masked_log_softmax, spread_log_probs
+from epireader.layers.masking import spread_log_probs
 from epireader.readers.extractor import Extractor, ExtractorConfig
 from epireader.readers.fitting import Places, mean_log_likelihood, places_to_learn
 from epireader.readers.hypotheses import choose_hypotheses, of_chosen
 from epireader.readers.losses import margin_loss, negative_log_likelihood, with_language
-from epireader.readers.reading import Evidence, Loss, Masks, ReaderModule, Reading
-from epireader.readers.reasoner import Entailment, Reasoner, Vectors
+from epireader.readers.reading import Loss, Masks, ReaderModule, Reading
+from epireader.readers.reasoner import Reasoner, Vectors, weigh
 from epireader.readers.rereading import FirstReading, Rereading
 from epireader.readers.sense import Sense, SenseConfig
 from epireader.settings import refuse_below_one, refuse_negative
@@ -285,21 +285,3 @@ def attention_on_candidates(
     if line is not None and masks.passage is None and batch.candidates.shape[2] == 1:
         return known_log_probs(log_attention, line.ids, line.which, batch.candidates)
     return candidate_log_probs(log_attention, batch.passage, batch.candidates)
-
-
-def weigh(
-    entailment: Entailment,
-    chosen: Int[Tensor, "batch hyp"],
-    log_probs: Float[Tensor, "batch hyp"],
-    mask: Bool[Tensor, "batch hyp"] | None,
-) -> Evidence:
-    """What the passage says for the hypotheses, with what the Extractor does."""
-    evidence = masked_log_softmax(entailment.scores, mask)  # log e_k
-    return Evidence(
-        hypotheses=chosen,
-        log_probs=evidence,
-        combined_log_probs=masked_log_softmax(evidence + log_probs, mask),  # log pi_k, eq. 4
-        by_sentence=entailment.by_sentence,
-        fit=entailment.fit,
-        again=entailment.again,
-    )

@@ -21,10 +21,10 @@ from epireader.layers.convolution import (
 from epireader.layers.embedding import mean_vector
 from epireader.layers.gru import GRU
 from epireader.layers.kernels import can_pool_fused
-from epireader.layers.masking import masked_max
+from epireader.layers.masking import masked_log_softmax, masked_max
 from epireader.readers.alone import compare_alone, whole_maxima
 from epireader.readers.fitting import Places, around
-from epireader.readers.reading import Masks
+from epireader.readers.reading import Evidence, Masks
 from epireader.readers.statements import fill_in, fill_in_word, statement_maxima
 
 
@@ -45,6 +45,24 @@ class Entailment:
 
     def with_rereading(self, again: Float[Tensor, "batch hyp"]) -> "Entailment":
         return replace(self, scores=self.scores + again, again=again)
+
+
+def weigh(
+    entailment: Entailment,
+    chosen: Int[Tensor, "batch hyp"],
+    log_probs: Float[Tensor, "batch hyp"],
+    mask: Bool[Tensor, "batch hyp"] | None,
+) -> Evidence:
+    """What the passage says for the hypotheses, with what the Extractor does."""
+    evidence = masked_log_softmax(entailment.scores, mask)  # log e_k
+    return Evidence(
+        hypotheses=chosen,
+        log_probs=evidence,
+        combined_log_probs=masked_log_softmax(evidence + log_probs, mask),  # log pi_k, eq. 4
+        by_sentence=entailment.by_sentence,
+        fit=entailment.fit,
+        again=entailment.again,
+    )
 
 
 @dataclass(frozen=True)

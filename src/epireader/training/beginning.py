@@ -37,11 +37,13 @@ def fresh_model(
     return model
 
 
-def give_vectors(models: Sequence[Model], paths: Sequence[Path]) -> list[WordVectors]:
-    """Let the word vectors of each reader begin as those in its file; words that the file does not have keep their random
-    start. What the files had is given back, each file once."""
+def give_vectors(models: Sequence[Model], paths: Sequence[Path | None]) -> list[WordVectors]:
+    """Let the word vectors of each reader begin as those in its file, if it has one; words that the file does not have keep
+    their random start. What the files had is given back, each file once."""
     found: dict[Path, WordVectors] = {}
     for model, path in zip(models, paths, strict=True):
+        if path is None:
+            continue
         embedding = getattr(model.module, "embedding", None)
         if not isinstance(embedding, nn.Embedding):
             raise BadSetting(f"the reader {model.reader} has no word vectors that --embeddings could begin with")

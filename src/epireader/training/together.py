@@ -66,9 +66,8 @@ def train_together(
     books = books_for(first, shelf)
     models = [fresh_model(corpus, config, processes.device, shelf, start) for config in configs.values()]
     vectors: Sequence[Path | None] = embeddings or [None] * len(models)
-    if embeddings:
-        for found in give_vectors(models, embeddings):
-            watcher.say(found.coverage)
+    for found in give_vectors(models, vectors):
+        watcher.say(found.coverage)
     members = Members(models)
     optimizer = make_optimizer(
         members.weights.values(), settings.learning_rate, settings.optimizer, average=settings.average
