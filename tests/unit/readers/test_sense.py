@@ -43,6 +43,18 @@ def test_where_no_word_has_a_capital_only_entities_are_names() -> None:
     assert sense.as_answer[FIRST:].tolist() == [3, NAME, 4, 5, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN]
 
 
+def test_its_words_begin_with_the_vectors_of_the_same_words_and_not_of_names_or_of_those_with_a_capital() -> None:
+    vocabulary = Vocabulary(("the", "cup", "The", "Ann", "ran"), STRANGERS)
+    sense = Sense(SenseConfig(words=2, embedding_dim=3, hidden_dim=2, dropout=0.0), FIRST + 5)
+    sense.introduce(vocabulary)
+    before = sense.embedding.weight.detach().clone()
+    vectors = torch.arange(1.0, 6.0)[:, None].expand(5, 3)
+    with torch.no_grad():
+        sense.begin_with(torch.arange(FIRST, FIRST + 5), vectors)
+    assert sense.embedding.weight[FIRST_WORD:].tolist() == [[1.0] * 3, [2.0] * 3]
+    assert torch.equal(sense.embedding.weight[:FIRST_WORD], before[:FIRST_WORD])
+
+
 @given(
     st.lists(
         st.tuples(
