@@ -60,7 +60,7 @@ def test_a_run_goes_on_with_the_same_vectors_only_wherever_they_lie(
 ) -> None:
     config, out, watch = tiny("as-reader", ONE_EPOCH), tmp_path / "run", Watch()
     train_here(corpus, out, config, watch, embeddings=vectors)
-    assert watch.said[0].startswith("vectors for 3 of ")
+    assert watch.said[0].startswith("vectors.txt: vectors for 3 of ")
     train_here(corpus, out, config, embeddings=Path(shutil.copy(vectors, tmp_path / "moved.txt")))
     with pytest.raises(RunRefused, match="embeddings was"):
         train_here(corpus, out, config)
@@ -79,8 +79,8 @@ def test_readers_trained_at_once_begin_with_a_file_each_or_all_with_the_same(
         given = [option for file in files for option in ("--embeddings", file)]
         assert call("train", corpus, *settings, *given, "--out", tmp_path / name) == 0
     said = capsys.readouterr().err
-    assert said.count("vectors for 3 of ") == 2
-    assert said.count("vectors for 1 of ") == 1
+    assert said.count("vectors.txt: vectors for 3 of ") == 2
+    assert said.count("other.txt: vectors for 1 of ") == 1
     assert begun_with(tmp_path / "one") == ["vectors.txt", "vectors.txt"]
     assert begun_with(tmp_path / "each") == ["vectors.txt", "other.txt"]
 
@@ -90,7 +90,10 @@ def test_each_reader_begins_with_the_vectors_of_its_own_file(corpus: Path, vecto
     other.write_text("cup" + " 5" * 8 + "\n")
     models = [fresh_model(open_corpus(corpus), tiny("as-reader"), torch.device("cpu")) for _ in range(3)]
     begun = models[2].module.embedding.weight.clone()
-    assert [len(found.ids) for found in give_vectors(models, [vectors, other, None])] == [3, 1]
+    assert {path: len(found.ids) for path, found in give_vectors(models, [vectors, other, None]).items()} == {
+        vectors: 3,
+        other: 1,
+    }
     row = models[0].vocabulary.first_word_id + models[0].vocabulary.words.index("cup")
     first, second, third = (model.module.embedding.weight for model in models)
     assert (first[row].unique().tolist(), second[row].unique().tolist()) == ([1.0], [5.0])

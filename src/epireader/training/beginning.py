@@ -37,9 +37,9 @@ def fresh_model(
     return model
 
 
-def give_vectors(models: Sequence[Model], paths: Sequence[Path | None]) -> list[WordVectors]:
+def give_vectors(models: Sequence[Model], paths: Sequence[Path | None]) -> dict[Path, WordVectors]:
     """Let the word vectors of each reader begin as those in its file, if it has one; words that the file does not have keep
-    their random start. What the files had is given back, each file once."""
+    their random start. What each file had is given back."""
     found: dict[Path, WordVectors] = {}
     for model, path in zip(models, paths, strict=True):
         if path is None:
@@ -53,7 +53,7 @@ def give_vectors(models: Sequence[Model], paths: Sequence[Path | None]) -> list[
         with torch.no_grad():
             embedding.weight[ids] = vectors
             model.module.begin_with(ids, vectors)
-    return list(found.values())
+    return found
 
 
 def choose_vocabulary(corpus: Corpus, settings: VocabularyConfig, shelf: Shelf | None = None) -> Vocabulary:

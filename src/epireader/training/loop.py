@@ -71,8 +71,8 @@ def train(
     set_precision(settings.precision, processes.device)
     books = books_for(config, shelf)
     model = fresh_model(corpus, config, processes.device, shelf, start)
-    for found in give_vectors([model], [embeddings]):
-        watcher.say(found.coverage)
+    for path, found in give_vectors([model], [embeddings]).items():
+        watcher.say(f"{path.name}: {found.coverage}")
     optimizer = make_optimizer(
         model.module.parameters(), settings.learning_rate, settings.optimizer, average=settings.average
     )

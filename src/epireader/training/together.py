@@ -66,8 +66,8 @@ def train_together(
     books = books_for(first, shelf)
     models = [fresh_model(corpus, config, processes.device, shelf, start) for config in configs.values()]
     vectors: Sequence[Path | None] = embeddings or [None] * len(models)
-    for found in give_vectors(models, vectors):
-        watcher.say(found.coverage)
+    for path, found in give_vectors(models, vectors).items():
+        watcher.say(f"{path.name}: {found.coverage}")
     members = Members(models)
     optimizer = make_optimizer(
         members.weights.values(), settings.learning_rate, settings.optimizer, average=settings.average
