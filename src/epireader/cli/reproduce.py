@@ -48,7 +48,8 @@ class RowsFailed(ValueError):
     "--embeddings",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Word vectors for the Stanford reader to begin with, as in `train`.",
+    help="Word vectors to begin with, as in `train`, for the Stanford reader and for presets that are not of a reader's"
+    " authors; others begin as their authors had it.",
 )
 @click.option(
     "--books",
@@ -87,6 +88,7 @@ def reproduce(
       epireader reproduce corpora/cbt-ne corpora/cbt-cn corpora/cnn --seeds 3 --together --out results
       epireader reproduce corpora/cbt-ne --reader as-reader --reader epireader --seed 7 --minutes 10 --out results
       epireader reproduce corpora/cbt-cn --reader epireader --seeds 7 --together --ensemble --out results
+      epireader reproduce corpora/cbt-cn --books corpora/cbt-books --reader few-books --embeddings vectors.txt.xz --out own
       epireader reproduce corpora/mine --reader all --out mine
     """
     from epireader.data.corpus import open_corpus

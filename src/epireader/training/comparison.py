@@ -32,6 +32,7 @@ class Comparison:
     minutes: float = 0.0
     """Most minutes of training for one run; 0: no limit."""
     embeddings: Path | None = None
+    """Word vectors for readers whose authors began with some, and for presets that are not of a reader's authors."""
     shelf: Shelf | None = None
     """Books that the training questions are made from, in place of those of the corpora."""
     ensemble: bool = False
@@ -147,7 +148,10 @@ def plan(corpora: Iterable[Corpus], comparison: Comparison) -> list[Task]:
         if name not in FLOORS
     ]
     if comparison.embeddings and not any(task.embeddings for task in runs):
-        raise BadSetting(f"--embeddings is for {', '.join(map(str, GIVEN_VECTORS))}, which is not among the readers")
+        raise BadSetting(
+            f"--embeddings is for {', '.join(map(str, GIVEN_VECTORS))} and for presets that are not of a reader's authors,"
+            " and none of these is among the readers"
+        )
     return [*floors, *runs, *(_ensembles(runs) if comparison.ensemble else [])]
 
 
@@ -187,9 +191,14 @@ def _run(corpus: Corpus, name: str, seed: int, comparison: Comparison) -> Task:
         preset=preset,
         config=config,
         overrides=tuple(comparison.overrides),
-        embeddings=comparison.embeddings if config.reader in GIVEN_VECTORS else None,
+        embeddings=comparison.embeddings if _begins_with_vectors(config.reader, preset) else None,
         shelf=comparison.shelf,
     )
+
+
+def _begins_with_vectors(reader: str, preset: str) -> bool:
+    """A reader with its authors' settings begins as theirs did; any other may begin with vectors."""
+    return reader in GIVEN_VECTORS or preset not in (reader, *EPIREADER_PRESETS.values())
 
 
 def _ensembles(runs: Iterable[Task]) -> list[Task]:

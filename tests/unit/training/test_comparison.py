@@ -96,6 +96,16 @@ def test_vectors_go_to_the_readers_that_began_with_them(corpora: dict[str, Corpu
     assert stanford.folder.name == "embeddings=glove.txt,seed=0"
 
 
+def test_vectors_go_to_presets_that_are_not_of_a_readers_authors_too(
+    corpora: dict[str, Corpus], tmp_path: Path
+) -> None:
+    mine = tmp_path / "mine.toml"
+    mine.write_text('reader = "as-reader"\n')
+    asked = ("epireader", "as-reader", "memory", "small", "news", str(mine))
+    tasks = plan([corpora["cnn"]], Comparison(readers=asked, embeddings=tmp_path / "glove.txt"))
+    assert [task.name for task in tasks if task.embeddings] == ["small", "news", str(mine)]
+
+
 def test_with_books_a_corpus_needs_no_training_questions(corpora: dict[str, Corpus]) -> None:
     corpus = corpora["ne"]
     asked = {split: figures for split, figures in corpus.record.statistics.items() if split != "train"}
