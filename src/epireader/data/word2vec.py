@@ -91,12 +91,12 @@ def training_text(source: Path) -> TrainingText:
 class Learning:
     """How vectors are learnt."""
 
-    dim: int = 160
-    epochs: int = 10
-    seed: int = 0
-    window: int = 5
+    dim: int
+    epochs: int
+    seed: int
+    window: int
     """How many words to either side are looked at, at most. Few tell what may stand in a word's place, many what it has to do with."""
-    whole_words: bool = False
+    whole_words: bool
     """Whether a word has a vector of its own alone, and not the mean of that and those of the runs of letters in it (Bojanowski
     et al. 2017), by which words that are seldom seen are known too."""
 

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,8 @@ from epireader.data.shelf import write_shelf
 from epireader.data.vocabulary import Vocabulary
 from epireader.data.word2vec import AT_ONCE, LENGTH, Learning, NoText, TrainingText, learn_vectors, training_text
 
+USUAL = Learning(dim=3, epochs=2, seed=0, window=5, whole_words=False)
+
 Captured = pytest.CaptureFixture[str]
 
 
@@ -26,6 +29,10 @@ def text_of(*runs: str) -> TrainingText:
     numbers = [[words.index(word) for word in run.split()] for run in runs]
     lengths = torch.tensor([len(run) for run in numbers])
     return TrainingText(words, Ragged.from_lengths(torch.tensor([n for run in numbers for n in run]), lengths))
+
+
+def how(**changes: int | bool) -> Learning:
+    return replace(USUAL, **changes)
 
 
 def asked(passage: list[str], question: str) -> Example:
@@ -49,7 +56,7 @@ def test_all_entities_are_one_word_that_gets_no_vector(tmp_path: Path) -> None:
     story = ["@entity1 met @entity22 a", "a @entity1 left b"] * 3
     text = training_text(corpus_of(tmp_path / "corpus", train=[asked(story, "XXXXX left")]).folder)
     assert told(text)[0].count("@entity") == 2
-    words, _ = learn_vectors(text, Learning(dim=4, epochs=1, seed=0))
+    words, _ = learn_vectors(text, how(dim=4, epochs=1))
     assert not [word for word in words if word.startswith("@")]
 
 
@@ -79,7 +86,7 @@ def test_words_with_the_same_neighbours_get_vectors_alike() -> None:
     for _ in range(300):  # long, because so frequent words are mostly left out
         kind = int(random.integers(2))
         runs.append(" ".join(random.choice(near[kind] + kinds[kind], 120).tolist()))
-    words, vectors = learn_vectors(text_of(*runs), Learning(dim=12, epochs=30, seed=0))
+    words, vectors = learn_vectors(text_of(*runs), how(dim=12, epochs=30))
     of = {word: vector / np.linalg.norm(vector) for word, vector in zip(words, vectors, strict=True)}
     assert of["cat"] @ of["dog"] > of["cat"] @ of["red"] + 0.2
     assert of["blue"] @ of["green"] > of["blue"] @ of["hen"] + 0.2
@@ -88,7 +95,7 @@ def test_words_with_the_same_neighbours_get_vectors_alike() -> None:
 
 def test_a_seed_gives_the_same_vectors_again_and_another_seed_others() -> None:
     text = text_of(*["a b c d", "b c a", "d a b"] * 9)
-    first, again, other = (learn_vectors(text, Learning(dim=3, epochs=2, seed=seed))[1] for seed in (0, 0, 1))
+    first, again, other = (learn_vectors(text, how(seed=seed))[1] for seed in (0, 0, 1))
     assert np.array_equal(first, again)
     assert not np.allclose(first, other)
 
@@ -96,7 +103,7 @@ def test_a_seed_gives_the_same_vectors_again_and_another_seed_others() -> None:
 @pytest.mark.parametrize("change", [{"window": 1}, {"whole_words": True}])
 def test_another_window_and_whole_words_give_other_vectors(change: dict[str, int]) -> None:
     text = text_of(*["a b c d e f", "b c a e", "d a b f"] * 9)
-    usual, other = (learn_vectors(text, Learning(dim=3, epochs=2, **given))[1] for given in ({}, change))
+    usual, other = (learn_vectors(text, how(**given))[1] for given in ({}, change))
     assert not np.allclose(usual, other, atol=1e-3)
 
 
@@ -106,7 +113,7 @@ def test_words_that_share_runs_of_letters_are_alike_where_these_count() -> None:
     text = text_of(*[" ".join(random.permutation(alike + others)) for _ in range(300)])
 
     def likeness(*, whole_words: bool) -> float:
-        words, vectors = learn_vectors(text, Learning(dim=24, epochs=3, whole_words=whole_words))
+        words, vectors = learn_vectors(text, how(dim=24, epochs=3, whole_words=whole_words))
         of = {word: vector / np.linalg.norm(vector) for word, vector in zip(words, vectors, strict=True)}
         return float(np.mean([of[a] @ of[b] - of[a] @ of[c] for a in alike for b in alike for c in others if a != b]))
 
@@ -116,13 +123,13 @@ def test_words_that_share_runs_of_letters_are_alike_where_these_count() -> None:
 def test_how_far_it_has_come_is_told_for_every_reading() -> None:
     heard: list[int] = []
     text = text_of(*["a b c"] * 5)
-    learn_vectors(text, Learning(dim=2, epochs=3, seed=0), heard.append)
+    learn_vectors(text, how(dim=2, epochs=3), heard.append)
     assert sum(heard) == len(text) * 4
 
 
 def test_a_text_without_a_word_that_comes_twice_is_refused() -> None:
     with pytest.raises(NoText, match="no word stands in the text 2 times; give more of it"):
-        learn_vectors(text_of("a b c"), Learning(dim=2, epochs=1, seed=0))
+        learn_vectors(text_of("a b c"), how(dim=2, epochs=1))
 
 
 @pytest.mark.parametrize("ending", ["", ".gz", ".xz"])
