@@ -1,5 +1,4 @@
-"""Word vectors learnt from the text that a reader is trained on, before it is asked anything (Mikolov et al. 2013, Bojanowski et al.
-2017).
+"""Word vectors learnt from the text that a reader is trained on, before it is asked anything (Mikolov et al. 2013).
 
 A reader learns what a word means from the questions it helps to answer, and most words help with few. The words around
 it say more, and there are some around every word.

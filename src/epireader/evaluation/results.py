@@ -45,7 +45,7 @@ class Result:
     overrides: list[str]
     """Settings that differ from the preset, as `section.name=value`."""
     embeddings: str | None
-    """The file of word vectors it began with."""
+    """The file of word vectors it began with; of an ensemble, those of its members."""
     max_minutes: float
     finished: bool
     """Whether training ended by its own rule, not because the minutes were over."""
