@@ -109,22 +109,29 @@ class BatchCutter:
         With `shuffle`, the anonymous entities of each question trade names, differently for every number
         given: one for all questions, or one for each.
         """
+        return self.named(self.unnamed(rows, shape), shuffle)
+
+    def unnamed(self, rows: Int[Tensor, " batch"], shape: Shape) -> Batch:
+        """The same before strangers have their vectors and entities their names: what those are depends on all the words."""
         rows = rows.to(self._device)
         sentences, sentence_mask = self._passages.take(rows, shape.sentences)
         passage, sentence_of, sentence_length = lay_end_to_end(self._sequences, sentences, sentence_mask, shape.words)
         question, _ = self._sequences.take(self._questions[rows], shape.question)
         phrases, phrase_mask = self._candidates.take(rows, shape.candidates)
         candidates, _ = self._sequences.take(phrases, shape.phrase, phrase_mask)
-        passage, question, candidates = self._encoder.encode(passage, question, candidates)
-        batch = Batch(
-            passage=passage,
+        return Batch(
+            passage=self._encoder.ids_of(passage),
             sentence_of=sentence_of,
             sentence_length=sentence_length,
-            question=question,
-            candidates=candidates,
+            question=self._encoder.ids_of(question),
+            candidates=self._encoder.ids_of(candidates),
             answer=self._answers[rows].long(),
             row=rows,
         )
+
+    def named(self, batch: Batch, shuffle: int | Int[Tensor, "*batch"] | None = None) -> Batch:
+        passage, question, candidates = self._encoder.named(batch.passage, batch.question, batch.candidates)
+        batch = replace(batch, passage=passage, question=question, candidates=candidates)
         return batch if shuffle is None else self._encoder.shuffled(batch, shuffle)
 
 
@@ -143,14 +150,20 @@ class Encoder:
         self._entities = EntityNames(vocabulary, device)
         self._rename_entities = vocabulary.rename_entities
 
-    def encode(
+    def ids_of(self, words: Int[Tensor, "..."]) -> Int[Tensor, "..."]:
+        """The ids of words that are known; every stranger has a negative number of its own."""
+        return self._ids[words]
+
+    def named(
         self,
         passage: Int[Tensor, "batch doc"],
         question: Int[Tensor, "batch q"],
         candidates: Int[Tensor, "batch cand phrase"],
     ) -> tuple[Int[Tensor, "batch doc"], Int[Tensor, "batch q"], Int[Tensor, "batch cand phrase"]]:
-        flat = torch.cat([passage, question, candidates.flatten(1)], dim=1)
-        ids = self._ids[flat]
+        """The ids with strangers, and entities where they are renamed, numbered by their first appearance in each row."""
+        if not (self._has_strangers or self._rename_entities):
+            return passage, question, candidates
+        ids = torch.cat([passage, question, candidates.flatten(1)], dim=1)
         if self._has_strangers:
             rank = first_appearance_ranks(ids, ids < 0)
             ids = torch.where(ids < 0, FIRST_STRANGER_ID + rank % self._strangers, ids)

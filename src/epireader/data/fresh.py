@@ -82,7 +82,8 @@ class FreshQuestions:
         )
         candidates, place = offered(passage, drawn, answer, mixed(key + PLACE_DRAW), shape.candidates)
         question = question.scatter(1, blank, LEXICON_START.index(BLANK))
-        passage, question, candidates = self._encoder.encode(passage, question, candidates[:, :, None])
+        ids = (self._encoder.ids_of(words) for words in (passage, question, candidates[:, :, None]))
+        passage, question, candidates = self._encoder.named(*ids)
         return Batch(
             passage=passage,
             sentence_of=sentence_of,

@@ -47,10 +47,13 @@ class OwnQuestions:
         self, rows: Int[Tensor, " batch"], shape: Shape, *, shuffle: int | Int[Tensor, "*batch"] | None = None
     ) -> Batch:
         """The questions `rows` as a batch of the given shape; passages ask something else for every number `shuffle`."""
-        given = self._cutter.cut(rows % self._given, shape, shuffle=shuffle if self._shuffles_entities else None)
-        batch = replace(given, row=rows.to(given.row.device))
-        key = keys_of(batch.row, 0 if shuffle is None else shuffle)
-        return asking_themselves(batch, batch.row >= self._given, mixed(key + OWN_DRAW))
+        given = self._cutter.unnamed(rows % self._given, shape)
+        rows = rows.to(given.row.device)
+        key = keys_of(rows, 0 if shuffle is None else shuffle)
+        asked = asking_themselves(given, rows >= self._given, mixed(key + OWN_DRAW))
+        # Named now, by the words that are left: one whose first mention was taken out would else be known by its number.
+        named = self._cutter.named(asked, shuffle if self._shuffles_entities else None)
+        return replace(named, row=rows)
 
 
 def asking_themselves(

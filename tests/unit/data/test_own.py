@@ -13,7 +13,7 @@ from reference.fresh import mixed_by_hand, wrapped
 from reference.own import can_be_asked_by_hand, own_question_by_hand
 
 from epireader.data.batches import LONG_QUESTION, Batch, BatchCutter
-from epireader.data.example import Example
+from epireader.data.example import Example, Words
 from epireader.data.own import OWN_DRAW, OwnQuestions, asking_themselves
 from epireader.data.questions import LEXICON_START, Questions, QuestionsBuilder, Shape
 from epireader.data.vocabulary import BLANK_ID, PAD_ID, Vocabulary
@@ -121,6 +121,39 @@ def test_an_epoch_has_every_question_and_as_many_of_its_own(stories: list[Exampl
         wanted = own_question_by_hand(stories[row % 6], mixed_by_hand(wrapped(key + OWN_DRAW)), LONG_QUESTION)
         one = own.cut(torch.tensor([row]), shape, shuffle=7)
         assert padded_alike(one, batch_of([wanted], every_word(stories)))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [Vocabulary(("w1", "w5"), strangers=9), Vocabulary(tuple(f"@entity{n}" for n in range(8)), rename_entities=True)],
+    ids=["strangers", "entities renamed"],
+)
+def test_strangers_and_entities_are_named_by_what_a_passage_still_has(stories: list[Example], words: Vocabulary) -> None:
+    if words.rename_entities:
+        stories = [in_entities(story) for story in stories]
+    own = OwnQuestions(BatchCutter(built(stories), words), 1, shuffle_entities=False)
+    rows = np.arange(12)
+    batch = own.cut(torch.from_numpy(rows), own.shape(rows), shuffle=7)
+    draws = [mixed_by_hand(wrapped(mixed_by_hand(wrapped(row + mixed_by_hand(7))) + OWN_DRAW)) for row in range(6, 12)]
+    asked = [own_question_by_hand(story, draw, LONG_QUESTION) for story, draw in zip(stories, draws, strict=True)]
+    wanted = batch_of([*stories, *asked], words)
+    for field in ("passage", "question", "candidates"):
+        got, by_hand = getattr(batch, field), getattr(wanted, field)
+        assert torch.equal(got[:, : by_hand.shape[1]], by_hand)
+
+
+def in_entities(story: Example) -> Example:
+    """The story with every word an entity."""
+
+    def renamed(words: Words) -> Words:
+        return tuple(word.replace("w", "@entity") for word in words)
+
+    return Example(
+        sentences=tuple(map(renamed, story.sentences)),
+        question=renamed(story.question),
+        candidates=tuple(map(renamed, story.candidates)),
+        answer=renamed(story.answer),
+    )
 
 
 def test_other_numbers_ask_something_else(stories: list[Example]) -> None:
