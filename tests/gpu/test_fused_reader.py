@@ -22,6 +22,7 @@ SAID = ("probs", "e", "loss")
 MORE = (
     {},
     {"marks_question": True, "asks_at_blank": True, "reads_again": 2},
+    {"aligns_question": True, "reads_again": 2},
     {"marks_beside": 3, "asks_at_blank": True, "sense_dim": 5, "sense_embedding_dim": 4},
 )
 SWITCHES = ("kernels.can_be_kernel", "masking.can_be_kernel", "attention.can_be_kernel")

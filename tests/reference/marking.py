@@ -1,7 +1,21 @@
-"""What the question's words around a word of the passage say for it, as its definition reads."""
+"""What the question's words have to do with those of a passage, as its definition reads."""
+
+import math
 
 from reference.cases import PLACEHOLDER, Case
+from reference.pointing import softmax
 from reference.weights import Matrix, Vector, Weights, dot, part, plus, times
+
+
+def alike(case: Case, weights: Weights, vector: Vector) -> Vector:
+    """What is added to the vector of a word for the words of the question that it is like, the blank among them."""
+    own = part(weights, "extractor.alike")
+    asked = [weights["embedding.weight"][word] for word in case.question]
+    seen = times(own["seen_as.weight"], vector)
+    shares = softmax([dot(seen, times(own["seen_as.weight"], other)) / math.sqrt(len(vector)) for other in asked])
+    found = plus(*([share * number for number in other] for share, other in zip(shares, asked, strict=True)))
+    alike_in = [one * other for one, other in zip(found, vector, strict=True)]
+    return times(own["of_found.weight"], [*found, *alike_in])
 
 
 def beside(case: Case, weights: Weights, states: Matrix, question: Vector, *, reach: int) -> Vector:

@@ -56,6 +56,8 @@ MORE: dict[str, tuple[str, dict[str, float]]] = {
         "epireader",
         {"marks_question": True, "asks_at_blank": True, "fits_blank": True, "reads_again": 2},
     ),
+    "as-reader, aligned": ("as-reader", {"aligns_question": True}),
+    "epireader, aligned": ("epireader", {"aligns_question": True, "reads_again": 2}),
     "as-reader, marks beside": ("as-reader", {"marks_beside": 2, "asks_at_blank": True}),
     "epireader, marks beside and sense": ("epireader", {"marks_beside": 2, "asks_at_blank": True, "sense_dim": 3}),
 }

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from reference.cases import PLACEHOLDER, Case
 from reference.fitting import fit, neighbours
 from reference.losses import combine, extractor_loss, joint_loss, reasoner_loss
-from reference.marking import beside
+from reference.marking import alike, beside
 from reference.pointing import attention, best, probability, softmax
 from reference.reasoning import evidence_by_sentence, hypothesis
 from reference.recurrence import bigru_final, bigru_states
@@ -51,9 +51,11 @@ class Reasoned:
 
 
 def extract(case: Case, weights: Weights) -> Extracted:
-    """The Extractor, which alone is the AS Reader; with the mark and the look at the blank where it has weights for them."""
+    """The Extractor, which alone is the AS Reader; with what more it may have where it has weights for that."""
     table = weights["embedding.weight"]
     vectors = [table[word] for word in case.passage]
+    if "extractor.alike.seen_as.weight" in weights:
+        vectors = [plus(vector, alike(case, weights, vector)) for vector in vectors]
     if "extractor.mark" in weights:
         asked = [word for word in case.question if word != PLACEHOLDER]
         mark = weights["extractor.mark"]

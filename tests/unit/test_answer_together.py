@@ -94,9 +94,10 @@ def test_different_stories_read_in_one_pass_are_answered_as_one_by_one(kinds: tu
 
 
 @pytest.mark.parametrize("kind", ["epireader", "as-reader"])
-def test_readers_that_mark_the_words_of_a_question_read_for_each_one_anew(kind: str) -> None:
+@pytest.mark.parametrize("tells", ["marks_question", "aligns_question"])
+def test_readers_that_are_told_of_the_question_as_they_read_do_so_for_each_one_anew(kind: str, tells: str) -> None:
     again = {"reads_again": 2} if kind == "epireader" else {}
-    one = Reader([member(kind, 0, marks_question=True, asks_at_blank=True, **again)])
+    one = Reader([member(kind, 0, **{tells: True}, asks_at_blank=True, **again)])
     stories = read_all(one)
     for _ in range(2):
         together = one.answer_all(asked_about(stories), top=100, why=True)

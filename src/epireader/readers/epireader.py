@@ -134,12 +134,16 @@ class EpiReader(ReaderModule):
             self.sense.begin_with(ids, vectors)
 
     def read_passage(self, batch: Batch) -> Float[Tensor, "batch doc out"] | None:
-        return None if self.config.marks_question else self._read_passage(batch)
+        return None if self.config.reads_for_question else self._read_passage(batch)
 
     def _read_passage(
-        self, batch: Batch, passage: Float[Tensor, "batch doc emb"] | None = None
+        self,
+        batch: Batch,
+        passage: Float[Tensor, "batch doc emb"] | None = None,
+        question: Float[Tensor, "batch q emb"] | None = None,
     ) -> Float[Tensor, "batch doc out"]:
-        return self.extractor.read_passage(self.embedding(batch.passage) if passage is None else passage, batch)
+        passage = self.embedding(batch.passage) if passage is None else passage
+        return self.extractor.read_passage(passage, batch, question)
 
     def lay_out(self, batch: Batch) -> PassageLine | None:
         line = self._lay_out(batch)
@@ -162,7 +166,7 @@ class EpiReader(ReaderModule):
         masks = Masks.of(batch, line)
         line = self._lay_out(batch) if line is None else line
         passage, question, candidates = self._look_up(batch, line)
-        states = self._read_passage(batch, passage) if passage_states is None else passage_states
+        states = self._read_passage(batch, passage, question) if passage_states is None else passage_states
         places = places_to_learn(batch) if self.training and self.config.language_weight else None
         asked = self._ask(question, batch, masks.question, places)
         log_attention = self.extractor.point(states, asked.final, masks.passage, passage, batch)

@@ -13,7 +13,7 @@ from epireader.layers.embedding import INITIAL_RANGE, look_up, thinned, word_emb
 from epireader.layers.gru import BiGRU
 from epireader.readers.fitting import around, mean_log_likelihood, places_to_learn
 from epireader.readers.losses import negative_log_likelihood, with_language
-from epireader.readers.marking import MarksBeside
+from epireader.readers.marking import Alignment, MarksBeside
 from epireader.readers.reading import Loss, ReaderModule, Reading
 from epireader.settings import refuse_below_one, refuse_negative, refuse_no_share
 
@@ -32,6 +32,8 @@ class ExtractorConfig:
     """Whether words of the passage that stand in the question are marked; it is then read anew for every question."""
     marks_beside: int = 0
     """How many filters look for the question's words around each word of the passage, which is read once for all; 0: none."""
+    aligns_question: bool = False
+    """Whether each word of the passage is read with those of the question that it is like; it is then read anew, too."""
     asks_at_blank: bool = False
     """Whether it points by what stands around the blank too, and not by the question as a whole alone."""
     initial_range: float = INITIAL_RANGE
@@ -44,13 +46,18 @@ class ExtractorConfig:
         refuse_no_share(self, "model", "dropout")
         refuse_negative(self, "model", "marks_beside", "initial_range")
 
+    @property
+    def reads_for_question(self) -> bool:
+        """Whether a passage is read anew for every question."""
+        return self.marks_question or self.aligns_question
+
 
 class Extractor(nn.Module):
     """Two biGRUs, one over the passage and one over the question, whose states are compared word by word.
 
-    It may be given two things that the paper's does not have: marks on the words of the passage that stand in the
-    question too, read with them or seen beside them, and a look at what stands around the blank beside the question as a
-    whole.
+    It may be given what the paper's does not have: marks on the words of the passage that stand in the question too, read
+    with them or seen beside them; those words of the question that each word of the passage is like; and a look at what
+    stands around the blank beside the question as a whole.
     """
 
     def __init__(self, config: ExtractorConfig) -> None:
@@ -65,15 +72,29 @@ class Extractor(nn.Module):
             if config.marks_beside
             else None
         )
+        self.alike = Alignment(words) if config.aligns_question else None
         self.at_blank = nn.Linear(states, states, bias=False) if config.asks_at_blank else None
 
-    def read_passage(self, passage: Float[Tensor, "batch doc emb"], batch: Batch) -> Float[Tensor, "batch doc out"]:
-        """f(t): a state for every word of the passage."""
+    def read_passage(
+        self,
+        passage: Float[Tensor, "batch doc emb"],
+        batch: Batch,
+        question: Float[Tensor, "batch q emb"] | None = None,
+    ) -> Float[Tensor, "batch doc out"]:
+        """f(t): a state for every word of the passage; where words are aligned with the question's, those are needed too."""
+        if self.alike is not None:
+            assert question is not None
+            passage = passage + self.alike(passage, question, batch.question_mask)
         vectors = thinned(passage, self.dropout, training=self.training)
-        if self.mark is None:
-            return self.passage_encoder.read(vectors, batch.passage).states
-        words = torch.where(batch.in_question, -batch.passage, batch.passage)  # a word with a mark is another
-        return self.passage_encoder.read(vectors + batch.in_question[..., None] * self.mark, words).states
+        if self.mark is not None:
+            vectors = vectors + batch.in_question[..., None] * self.mark
+        if self.alike is not None:
+            read: Encoded = self.passage_encoder(vectors, batch.passage_mask)
+            return read.states
+        words = batch.passage
+        if self.mark is not None:
+            words = torch.where(batch.in_question, -words, words)  # a word with a mark is another
+        return self.passage_encoder.read(vectors, words).states
 
     def read_question(
         self, question: Float[Tensor, "batch q emb"], batch: Batch, question_mask: Bool[Tensor, "batch q"] | None
@@ -135,7 +156,9 @@ class AttentionSumReader(ReaderModule):
         self.wanted = nn.Linear(2 * config.hidden_dim, config.embedding_dim) if config.language_weight else None
 
     def read_passage(self, batch: Batch) -> Float[Tensor, "batch doc out"] | None:
-        return None if self.config.marks_question else self.extractor.read_passage(self.embedding(batch.passage), batch)
+        if self.config.reads_for_question:
+            return None
+        return self.extractor.read_passage(self.embedding(batch.passage), batch)
 
     def forward(self, batch: Batch, passage_states: Float[Tensor, "batch doc out"] | None = None) -> Reading:
         learnt = [batch.candidates] if self.training and self.wanted is not None else []
@@ -145,7 +168,7 @@ class AttentionSumReader(ReaderModule):
             passage, (question, *candidates) = None, look_up(self.embedding, batch.question, *learnt)
         if passage_states is None:
             assert passage is not None
-            passage_states = self.extractor.read_passage(passage, batch)
+            passage_states = self.extractor.read_passage(passage, batch, question)
         asked = self.extractor.read_question(question, batch, batch.question_mask)
         log_attention = self.extractor.point(passage_states, asked.final, batch.passage_mask, passage, batch)
         log_probs = candidate_log_probs(log_attention, batch.passage, batch.candidates)

@@ -1,13 +1,18 @@
-"""Which of the question's words stand around a word of the passage: what speaks for it beside its own state.
+"""What the question's words have to do with those of a passage, besides what their states say.
 
-A mark can also be put on those words before they are read (`Extractor.mark`), but then a passage must be read anew for every
-question. Looked at beside the states it need not, and they tell nearly as much.
+Words of the passage that stand in the question can be marked before they are read (`Extractor.mark`), or each word be read
+with those of the question that it is like; but then a passage must be read anew for every question. What stands around a
+word can also be looked at beside its state, and tells nearly as much.
 """
 
+import math
+
+import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
+from epireader.layers.masking import masked_log_softmax
 from epireader.layers.products import many_rows_linear
 
 WIDTH = 21
@@ -43,3 +48,27 @@ class MarksBeside(nn.Module):
 
 def of_many(layer: nn.Linear, words: Float[Tensor, "batch doc in"]) -> Float[Tensor, "batch doc out"]:
     return many_rows_linear(words, layer.weight, layer.bias)
+
+
+class Alignment(nn.Module):
+    """What to add to each word of the passage for those of the question that it is like (Lee et al. 2016).
+
+    A mark says that a word stands in the question; this says which it is, and of words with like vectors too.
+    """
+
+    def __init__(self, embedding_dim: int) -> None:
+        super().__init__()
+        self.seen_as = nn.Linear(embedding_dim, embedding_dim, bias=False)
+        nn.init.orthogonal_(self.seen_as.weight)  # at first two words are as like as their vectors
+        self.of_found = nn.Linear(2 * embedding_dim, embedding_dim, bias=False)
+
+    def forward(
+        self,
+        passage: Float[Tensor, "batch doc emb"],
+        question: Float[Tensor, "batch q emb"],
+        question_mask: Bool[Tensor, "batch q"],
+    ) -> Float[Tensor, "batch doc emb"]:
+        likeness = of_many(self.seen_as, passage) @ self.seen_as(question).mT / math.sqrt(passage.shape[2])
+        shares = masked_log_softmax(likeness, question_mask[:, None].expand(likeness.shape)).exp()
+        found = shares.to(question.dtype) @ question
+        return of_many(self.of_found, torch.cat([found, found * passage], dim=-1))

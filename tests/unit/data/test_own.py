@@ -128,7 +128,9 @@ def test_an_epoch_has_every_question_and_as_many_of_its_own(stories: list[Exampl
     [Vocabulary(("w1", "w5"), strangers=9), Vocabulary(tuple(f"@entity{n}" for n in range(8)), rename_entities=True)],
     ids=["strangers", "entities renamed"],
 )
-def test_strangers_and_entities_are_named_by_what_a_passage_still_has(stories: list[Example], words: Vocabulary) -> None:
+def test_strangers_and_entities_are_named_by_what_a_passage_still_has(
+    stories: list[Example], words: Vocabulary
+) -> None:
     if words.rename_entities:
         stories = [in_entities(story) for story in stories]
     own = OwnQuestions(BatchCutter(built(stories), words), 1, shuffle_entities=False)

@@ -36,7 +36,7 @@ def filled(values: list[float], like: torch.Tensor) -> torch.Tensor:
     reasoner_weight=st.sampled_from([1.0, 50.0]),
     fits=st.sampled_from(["", "blank", "neighbours", "sense"]),
     language=st.sampled_from([0.0, 0.7]),
-    marks=st.sampled_from([{}, {"marks_question": True}, {"marks_beside": 2}]),
+    marks=st.sampled_from([{}, {"marks_question": True}, {"marks_beside": 2}, {"aligns_question": True}]),
     at_blank=st.booleans(),
     loss_of=st.sampled_from(REASONER_LOSSES),
     rereads=st.sampled_from([0, 2, 3]),

@@ -156,6 +156,7 @@ def test_changing_one_question_leaves_its_neighbours_alone(name: str) -> None:
         ("as-reader", {"language_weight": 0.5}),
         ("as-reader", {"marks_question": True, "asks_at_blank": True}),
         ("epireader", {"marks_question": True, "asks_at_blank": True}),
+        ("as-reader", {"aligns_question": True}),
         ("as-reader", {"marks_beside": 2}),
         ("epireader", {"marks_beside": 2, "sense_dim": 3}),
         ("epireader", {"language_weight": 0.5}),

@@ -25,7 +25,9 @@ extras = st.builds(Extra, *[st.integers(0, 2)] * 5)
     seed=seeds,
     count=st.integers(1, 4),
     extra=extras,
-    marks=st.sampled_from([{}, {"marks_question": True}, {"marks_beside": 3}]),
+    marks=st.sampled_from(
+        [{}, {"marks_question": True}, {"marks_beside": 3}, {"aligns_question": True, "marks_question": True}]
+    ),
     at_blank=st.booleans(),
 )
 def test_the_as_reader_agrees_with_equations_1_2_and_5(
@@ -65,10 +67,11 @@ def test_neither_the_blank_nor_padding_is_marked() -> None:
     assert batch.in_question.tolist() == [[False, False, True, False, False], [False, True, False, False, False]]
 
 
-def test_a_passage_with_marks_cannot_be_read_before_the_question_is_known() -> None:
+def test_a_passage_with_marks_or_aligned_with_its_question_cannot_be_read_before_the_question_is_known() -> None:
     batch = batch_of_cases(hard_cases(1, 2))
     for reader in (as_reader, epireader):
         assert reader(marks_question=True).read_passage(batch) is None
+        assert reader(aligns_question=True).read_passage(batch) is None
         assert reader(asks_at_blank=True, marks_beside=2).read_passage(batch) is not None
 
 
