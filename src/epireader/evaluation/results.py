@@ -43,7 +43,7 @@ class Result:
     """None for a floor."""
     seed: int | None
     overrides: list[str]
-    """Settings that differ from the preset, as `section.name=value`."""
+    """Settings that differ from the preset, as `section.name=value`; of an ensemble, those that all of its members have."""
     embeddings: str | None
     """The file of word vectors it began with; of an ensemble, those of its members."""
     max_minutes: float
