@@ -206,6 +206,7 @@ def test_a_model_is_found_by_path_or_by_the_name_of_one_that_ships(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(saved, "BUNDLED", tmp_path)
+    monkeypatch.chdir(folder)  # else what lies beside the project may have one of these names
     assert find_model(str(folder)) == folder
     assert find_model("model") == folder
     for name in ("modell", "../x", "model/"):
