@@ -130,6 +130,7 @@ class BatchCutter:
         )
 
     def named(self, batch: Batch, shuffle: int | Int[Tensor, "*batch"] | None = None) -> Batch:
+        """What `unnamed` gave, or was made of that, with their vectors and names."""
         passage, question, candidates = self._encoder.named(batch.passage, batch.question, batch.candidates)
         batch = replace(batch, passage=passage, question=question, candidates=candidates)
         return batch if shuffle is None else self._encoder.shuffled(batch, shuffle)
